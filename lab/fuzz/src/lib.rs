@@ -16,6 +16,7 @@ pub mod bgp_message;
 pub mod bgp_session;
 pub mod bmp_message;
 pub mod capture_file;
+pub mod cluster_posts;
 pub mod codec_payloads;
 pub mod diameter_message;
 pub mod diameter_node;
@@ -150,6 +151,7 @@ pub const TARGETS: &[Target] = &[
     target("stun_message", stun_message::run),
     target("bmp_message", bmp_message::run),
     target("capture_file", capture_file::run),
+    target("cluster_posts", cluster_posts::run),
     target("codec_payloads", codec_payloads::run),
     target("plane_frames", plane::frames),
     target("plane_programs", plane::changes),

@@ -34,7 +34,7 @@ pub fn run(bytes: &[u8]) {
         // The same again, at another node.
         let mut other = Transactions::shared(settings, now);
         assert!(other.restore(now, *partition, slot, &told[0].1).is_ok());
-        other.serve(*partition, 3);
+        other.serve(*partition, 3, 9);
         other.tick(Time::from_millis(1 << 40), &mut Vec::new());
         assert_eq!(transactions.leave(*partition), 1);
     }

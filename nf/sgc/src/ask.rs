@@ -3,7 +3,7 @@
 
 use crate::Gateway;
 use crate::alarms::blocked_why;
-use crate::clustered::{ClusterRow, DrainRow, LinkRow, PartitionRow};
+use crate::clustered::DrainRow;
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
 use crate::facts::Fact;
@@ -15,6 +15,7 @@ use crate::translations::{
     RemoteRow, SectionRow, StateRow, SubsystemRow, TcapRow, TranslatedRow, TranslationRow,
     show_rules, state,
 };
+use cluster::{ClusterRow, LinkRow, PartitionRow};
 use m3ua::codec::{Affected, PointCode, ServerState};
 use m3ua::{Availability, In, PeerId, Role, ServerId, Side};
 use m3ua_stack::{Link, State, Way};
@@ -328,6 +329,7 @@ impl Gateway {
             (Fact::Lost, counts.lost),
         ];
         rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+        self.count_cluster();
         let ruled = self.sccp.rules.totals();
         let rows = [
             (Fact::RuledJudged, ruled.judged),

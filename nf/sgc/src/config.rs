@@ -1,7 +1,6 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
 pub mod application;
-pub mod cluster;
 mod doubts;
 mod needs;
 mod point_code;
@@ -93,7 +92,7 @@ pub struct Sgc {
     pub application: Vec<application::Application>,
     /// The cluster that this node belongs to; absent: it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<cluster::Cluster>,
+    pub cluster: Option<cluster::config::Cluster>,
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub translation: Vec<sccp::Translation>,
@@ -356,7 +355,7 @@ impl Sgc {
 
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
     #[must_use]
-    pub fn doorways(&self) -> Vec<(String, bool, SocketAddr)> {
+    pub fn listening(&self) -> Vec<(String, bool, SocketAddr)> {
         let mut doorways = self.links().doorways();
         for (n, application) in self.application.iter().enumerate() {
             for (m, text) in application.listen.iter().enumerate() {
@@ -366,7 +365,7 @@ impl Sgc {
                 }
             }
         }
-        let cluster = self.cluster.as_ref().and_then(cluster::Cluster::listen);
+        let cluster = self.cluster.as_ref().and_then(cluster::config::Cluster::listen);
         doorways.extend(cluster.map(|it| ("cluster.node".to_owned(), true, it)));
         doorways
     }

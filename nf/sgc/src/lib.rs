@@ -37,7 +37,8 @@ mod translations;
 mod user;
 
 pub use ask::questions;
-pub use clustered::{ClusterFact, Nodes, PartitionFact, PartitionTable};
+pub use cluster::Nodes;
+pub use clustered::{ClusterFact, PartitionFact, PartitionTable};
 pub use doors::ApplicationTable;
 pub use facts::{ApplicationFact, Fact};
 pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, empty_tables};
@@ -82,7 +83,6 @@ pub struct Gateway {
     told: relay::Told,
     offenders: screening::Offenders,
     facts: Sheet<Fact>,
-    cluster_facts: Sheet<ClusterFact>,
     peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
     delay: Duration,
@@ -116,7 +116,7 @@ impl Gateway {
     #[must_use]
     pub fn of(mut self, nodes: Arc<dyn Nodes>) -> Self {
         if let Some(of) = &mut self.sccp.clustered {
-            of.join(nodes, &self.config);
+            of.join(nodes);
         }
         self
     }
@@ -124,7 +124,7 @@ impl Gateway {
     /// The same as a node of the cluster of this process.
     #[must_use]
     pub fn of_groups(self, groups: Arc<replica::Groups>) -> Self {
-        self.of(Arc::new(clustered::Joined::new(groups)))
+        self.of(Arc::new(cluster::Joined::new(groups)))
     }
 
     fn made(seed: Seed, config: Arc<Sgc>, is_real: bool) -> Self {
@@ -148,7 +148,6 @@ impl Gateway {
             told: relay::Told::default(),
             offenders: screening::Offenders::default(),
             facts: Sheet::new(),
-            cluster_facts: Sheet::new(),
             peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
@@ -378,7 +377,7 @@ impl Function for Gateway {
     }
 
     fn is_idle(&self) -> bool {
-        let is_empty = |it: &clustered::Clustered| it.is_empty();
+        let is_empty = |it: &cluster::Clustered| it.is_empty();
         self.links.is_closed() && self.sccp.clustered.as_deref().is_none_or(is_empty)
     }
 
@@ -387,7 +386,9 @@ impl Function for Gateway {
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
-        let clustered = self.sccp.clustered.is_some().then(|| self.cluster_facts.cells());
+        let clustered = self.sccp.clustered.as_deref();
+        let clustered = clustered.map(|it| [it.link_cells(), Some(self.tables.cluster.cells())]);
+        let clustered = clustered.into_iter().flatten().flatten();
         own.chain(self.tables.cells()).chain(clustered).chain(doorway).collect()
     }
 }

@@ -36,8 +36,8 @@ pub type FailureTable = Table<FailureFact, 2>;
 /// The tables of applications without a row.
 #[must_use]
 pub fn empty_tables() -> Vec<event::Cells> {
-    let own = event::Sheet::<crate::ClusterFact>::new().cells();
-    Tables::new().cells().into_iter().chain([own]).collect()
+    let tables = Tables::new();
+    tables.cells().into_iter().chain([tables.cluster.cells()]).collect()
 }
 
 /// The tables of applications.
@@ -46,6 +46,8 @@ pub(crate) struct Tables {
     operations: OperationTable,
     failures: FailureTable,
     pub(crate) partitions: crate::PartitionTable,
+    /// Of a node of a cluster.
+    pub(crate) cluster: event::Sheet<crate::ClusterFact>,
 }
 
 impl Tables {
@@ -53,7 +55,8 @@ impl Tables {
         let applications = crate::doors::application_table();
         let operations = Table::new(&["application", "operation"]);
         let failures = Table::new(&["application", "cause"]);
-        Self { applications, operations, failures, partitions: crate::clustered::partition_table() }
+        let (partitions, cluster) = (crate::clustered::partition_table(), event::Sheet::new());
+        Self { applications, operations, failures, partitions, cluster }
     }
 
     pub(crate) fn cells(&self) -> [event::Cells; 4] {

@@ -52,6 +52,13 @@ impl Pings {
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.0.iter().map(|ping| ping.begun + WAIT).min()
     }
+
+    /// A subsystem of a node has answered: whether it is in service.
+    pub(crate) fn heard(&mut self, now: Time, of: PointCode, subsystem: u8, is: bool) {
+        for ping in self.0.iter_mut().filter(|ping| ping.of == of) {
+            ping.heard.entry(subsystem).or_insert((is, now.since(ping.begun)));
+        }
+    }
 }
 
 /// Tests a node and a subsystem of it; the answer comes later, but where there is no way.
@@ -115,11 +122,6 @@ fn pinged(gateway: &Gateway, ask: &Ask) -> Result<(PointCode, Vec<u8>), AskError
 
 /// Tells what was heard, once it is all, or its time is over.
 pub(crate) fn pings_heard(gateway: &mut Gateway, now: Time, out: &mut Effects) {
-    for (of, subsystem, is) in gateway.sccp.take_tested() {
-        for ping in gateway.sccp.pings.0.iter_mut().filter(|ping| ping.of == of) {
-            ping.heard.entry(subsystem).or_insert((is, now.since(ping.begun)));
-        }
-    }
     let is_over = |ping: &Ping| {
         let has_all = ping.subsystems.iter().all(|it| ping.heard.contains_key(it));
         has_all || now >= ping.begun + WAIT

@@ -13,11 +13,12 @@
 mod connections;
 
 use crate::applications::Applications;
-use crate::clustered::Clustered;
+use crate::clustered::{clustered, settings};
 use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
 use crate::shards::{Owed, Part, Releases, SourceCounts, Spread, Transit, Work};
+use cluster::Clustered;
 use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -62,8 +63,6 @@ pub(crate) struct SccpNode {
     undelivered: Vec<Undelivered>,
     /// Nodes that an operator has asked.
     pub(crate) pings: crate::ping::Pings,
-    /// Answers to tests that were asked for.
-    tested: Vec<(PointCode, u8, bool)>,
     outs: Vec<Out>,
     pub(crate) tcap_outs: Vec<tcap::Out>,
     part: Part,
@@ -75,7 +74,7 @@ pub(crate) struct SccpNode {
     sources: SourceCounts,
     releases: Releases,
     shard: u16,
-    secret: u64,
+    pub(crate) secret: u64,
     /// What applications want that are gone.
     wanted: Vec<Wanted>,
     /// What rules say of what comes.
@@ -88,9 +87,8 @@ impl SccpNode {
         let [a, b, c, d, e, f, g, h, ..] = seed.random;
         // Nothing else is made with the same number.
         let secret = mix(u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ SECRET_OF_TCAP);
-        let clustered = Clustered::new(seed.now, config).map(Box::new);
-        let of_tcap = Clustered::secret(config).unwrap_or(secret);
-        let settings = config.tcap_settings(seed.shard, of_tcap);
+        let clustered = clustered(seed.now, config);
+        let settings = config.tcap_settings(seed.shard, secret);
         let transactions = match &clustered {
             Some(_) => Transactions::shared(settings, seed.now),
             None => Transactions::new(settings, seed.now),
@@ -112,7 +110,6 @@ impl SccpNode {
             queue: VecDeque::new(),
             undelivered: Vec::new(),
             pings: crate::ping::Pings::default(),
-            tested: Vec::new(),
             outs: Vec::new(),
             tcap_outs: Vec::new(),
             part,
@@ -129,8 +126,8 @@ impl SccpNode {
 
     /// Takes another configuration; what is under way goes on. `old` is the one before.
     pub(crate) fn configure(&mut self, now: Time, old: Option<&Sgc>, next: &Sgc) {
-        if let Some(of) = &mut self.clustered {
-            of.configure(next);
+        if let (Some(of), Some(settings)) = (&mut self.clustered, settings(next)) {
+            of.configure(settings);
         }
         if old.is_some_and(|old| old.translation != next.translation) {
             self.node.set_rules(next.rules());
@@ -240,11 +237,6 @@ impl SccpNode {
         self.undelivered.drain(..)
     }
 
-    /// Answers to tests since this was asked last.
-    pub(crate) fn take_tested(&mut self) -> Vec<(PointCode, u8, bool)> {
-        core::mem::take(&mut self.tested)
-    }
-
     /// Whether a point code is one of this node.
     fn is_own(&self, point_code: PointCode) -> bool {
         self.node.point_codes().any(|it| it == point_code)
@@ -260,12 +252,14 @@ impl SccpNode {
         self.serve(now);
         // What waits already is no consequence: all dialogues may time out at once.
         for _ in 0..self.queue.len() + STEPS_MAX {
-            let Some(input) = self.queue.pop_front() else { return true };
+            let Some(input) = self.queue.pop_front() else { break };
             self.by = if let In::TransferBy(by, _) = &input { Some(*by) } else { None };
             self.node.step(now, input, &mut self.outs);
             self.carry_out(now, wants);
             self.serve(now);
         }
+        // What follows has nothing to do with who sent the last one.
+        self.by = None;
         let is_done = self.queue.is_empty();
         self.queue.clear();
         is_done
@@ -307,7 +301,7 @@ impl SccpNode {
             Indication::Undelivered { called, calling, cause, .. } => {
                 self.undelivered.push(Undelivered { called, calling, cause });
             }
-            Indication::Tested(of, subsystem, is) => self.tested.push((of, subsystem, is)),
+            Indication::Tested(of, subsystem, is) => self.pings.heard(now, of, subsystem, is),
             // Nobody here asks a replicate, and none is asked for.
             Indication::Notice { .. }
             | Indication::State(..)
@@ -424,7 +418,7 @@ impl SccpNode {
     }
 
     /// What is to be done before anything else.
-    pub(crate) fn extend_queue(&mut self, all: Vec<In>) {
+    pub(crate) fn extend_queue(&mut self, all: impl IntoIterator<Item = In>) {
         self.queue.extend(all);
     }
 
@@ -440,7 +434,7 @@ impl SccpNode {
                     self.handed.push((0, Work::Unitdata(transit)));
                 }
                 _ => match &mut self.clustered {
-                    Some(of) if of.batches.now.has_told() => of.batches.now.unitdata.push(unitdata),
+                    Some(of) if of.batches.now.tells() => of.batches.now.unitdata.push(unitdata),
                     _ => self.queue.push_back(In::Unitdata(unitdata)),
                 },
             }
@@ -691,7 +685,7 @@ fn management(indication: &Indication) -> Option<tcu::Indication> {
 }
 
 /// The abort of a dialogue that no shard has taken a message of.
-fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
+pub(crate) fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
     let message = Message::read(&unitdata.data).ok()?;
     let cause = match message.kind {
         MessageType::Begin => PAbortCause::ResourceLimitation,

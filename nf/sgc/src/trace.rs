@@ -73,7 +73,7 @@ impl Gateway {
             Some(why) => Found::discarded("", format!("an MSU {}", why.words())),
             None => self.found(from, &transfer),
         };
-        Ok(self.told_of(from, &transfer, screened, &found))
+        Ok(self.said_of(from, &transfer, screened, &found))
     }
 
     fn named(&self, key: &str, ask: &Ask) -> Result<PeerId, AskError> {
@@ -182,7 +182,7 @@ impl Gateway {
         }
     }
 
-    fn told_of(
+    fn said_of(
         &self,
         from: Option<PeerId>,
         transfer: &Transfer,

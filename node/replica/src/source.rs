@@ -32,6 +32,14 @@ const MARKS_MAX: usize = 1 << 10;
 /// `None` is the end of the snapshot.
 type Logged = Option<(u16, Box<[u8]>)>;
 
+/// An entry that its sender takes back.
+#[derive(Debug)]
+pub(crate) struct TakenBack {
+    /// It was sent: it may have arrived.
+    pub(crate) has_left: bool,
+    pub(crate) octets: Box<[u8]>,
+}
+
 /// The stream as the active node keeps it.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -44,6 +52,8 @@ pub(crate) struct Source {
     base: u64,
     /// Number of the entry to send next.
     next: u64,
+    /// Number of the first entry that has never left.
+    unsent: u64,
     bytes: usize,
     flying: usize,
     /// As many octets may be on their way now.
@@ -88,6 +98,7 @@ impl Source {
             log: VecDeque::new(),
             base: 1,
             next: 1,
+            unsent: 1,
             bytes: 0,
             flying: 0,
             window: WINDOW_BYTES,
@@ -114,9 +125,23 @@ impl Source {
         Self { stream, began: Time::ZERO, ..self }
     }
 
-    /// What is not acknowledged, and of which lane.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (u16, Box<[u8]>)> {
-        self.log.into_iter().flatten()
+    /// Takes back what is not acknowledged. What has left keeps its number and says nothing any
+    /// more: it may have arrived.
+    pub(crate) fn take_back(&mut self) -> Vec<TakenBack> {
+        let left = usize::try_from(self.unsent.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let never_left = self.log.split_off(left.min(self.log.len()));
+        let mut all = Vec::new();
+        for (_, octets) in self.log.iter_mut().flatten() {
+            let octets = core::mem::take(octets);
+            if !octets.is_empty() {
+                all.push(TakenBack { has_left: true, octets });
+            }
+        }
+        let never_left = never_left.into_iter().flatten();
+        all.extend(never_left.map(|(_, octets)| TakenBack { has_left: false, octets }));
+        self.bytes = self.log.iter().map(size).sum();
+        (self.next, self.flying) = (self.base, 0);
+        all
     }
 
     /// The last entry that is acknowledged; zero: none.
@@ -186,7 +211,7 @@ impl Source {
         }
         self.end();
         self.stream = (epoch, self.stream.1 + 1);
-        (self.base, self.next) = (1, 1);
+        (self.base, self.next, self.unsent) = (1, 1, 1);
         self.open = self.lanes;
         (self.is_running, self.is_lost) = (true, false);
         (self.began, self.moved) = (now, now);
@@ -347,6 +372,7 @@ impl Source {
             self.next += 1;
             self.flying += size;
         }
+        self.unsent = self.unsent.max(self.next);
         true
     }
 

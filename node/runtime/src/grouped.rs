@@ -141,12 +141,14 @@ pub enum Grouped<'a> {
         /// As it was written there.
         bytes: &'a [u8],
     },
-    /// A post found no way, or no room on it.
+    /// A post found no way, or no room on it; or its node is gone and has not acknowledged it.
     Returned {
         /// To which node.
         to: NodeId,
         /// As it was written.
         bytes: &'a [u8],
+        /// It was sent: it may have arrived, and what is posted again may come twice.
+        has_left: bool,
     },
 }
 
@@ -164,7 +166,7 @@ pub enum GroupOrder {
     Serves { group: GroupId, node: Option<NodeId>, epoch: u64 },
     Node { node: NodeId, is_alive: bool },
     Post { from: NodeId, bytes: Vec<u8> },
-    Returned { to: NodeId, bytes: Vec<u8> },
+    Returned { to: NodeId, bytes: Vec<u8>, has_left: bool },
 }
 
 impl GroupOrder {
@@ -203,7 +205,7 @@ impl GroupOrder {
             Self::Serves { group, node, epoch } => Grouped::Serves { group, node, epoch },
             Self::Node { node, is_alive } => Grouped::Node { node, is_alive },
             Self::Post { from, ref bytes } => Grouped::Post { from, bytes },
-            Self::Returned { to, ref bytes } => Grouped::Returned { to, bytes },
+            Self::Returned { to, ref bytes, has_left } => Grouped::Returned { to, bytes, has_left },
         }
     }
 }

@@ -54,8 +54,8 @@ impl Kind for Sgc {
     }
 
     fn listens(&self) -> Vec<ListenAddress> {
-        let doorways = self.doorways().into_iter();
-        doorways
+        let addresses = self.listening().into_iter();
+        addresses
             .map(|(path, datagram, address)| ListenAddress { path, datagram, address })
             .collect()
     }

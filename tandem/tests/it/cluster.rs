@@ -111,6 +111,15 @@ impl Node {
         }
     }
 
+    /// A counter, as it is now.
+    fn count(&self, name: &str) -> u64 {
+        let output = self.ctl(&["-o", "json", "counters", "--all", "--name", name]);
+        let rows: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let is_it = |row: &&Value| row["name"] == name;
+        let row = rows.as_array().into_iter().flatten().find(is_it);
+        row.and_then(|it| it["value"].as_u64()).unwrap_or_else(|| panic!("{name}: {rows}"))
+    }
+
     /// Waits until it serves so many partitions, each with its standby if there is another node.
     fn serves(&self, count: usize, is_followed: bool) {
         self.until(&["cluster", "partitions"], |rows| {
@@ -249,6 +258,13 @@ fn a_node_that_is_killed_costs_none_of_the_dialogues_that_stand() {
     }
     asps.iter_mut().for_each(|it| it.wait("END", |it| it.came.len() >= 10));
     assert!(came(&mut asps).values().all(|it| it.0 == MessageType::End));
+    // Those that were served elsewhere have crossed; nothing was lost, nor sealed by nobody.
+    let crossed = first.count("sgc_cluster_crossed_total");
+    assert!(crossed + second.count("sgc_cluster_crossed_total") > 0);
+    assert_eq!(second.count("sgc_cluster_came_total"), crossed);
+    for name in ["sgc_cluster_unserved_total", "sgc_cluster_lost_total", "cluster_forged_total"] {
+        assert_eq!([first.count(name), second.count(name)], [0, 0], "{name}");
+    }
 
     let killed = Instant::now();
     drop(first);

@@ -1,8 +1,9 @@
 //! Where what comes in a cluster goes: to the node that serves its dialogue, or has its connection.
 
 use crate::config::sccp::SubsystemUser;
-use crate::sccp_node::{SccpNode, source};
-use crate::shards::{Transit, Work};
+use crate::sccp_node::{SccpNode, aborted, source};
+use crate::shards::Spread;
+use cluster::Post;
 use m3ua::Transfer;
 use m3ua::codec::PointCode;
 use runtime::NodeId;
@@ -20,19 +21,22 @@ impl SccpNode {
             let message = Message::read(&unitdata.data).ok();
             message.as_ref().and_then(Transactions::partition_of)
         };
-        let work = |unitdata: &Unitdata| {
-            Work::Unitdata(Transit { by: None, from, place: None, unitdata: unitdata.clone() })
-        };
+        let post = || Post::Unitdata(from, unitdata.clone());
         match partition {
-            Some(partition) if !of.is_here(partition, hops, || work(&unitdata)) => return,
+            Some(partition) if !of.is_here(partition, hops, post) => return,
             Some(_) => {}
             None => {
                 let is_here = self.services.applications.takes(subsystem) && of.may_begin();
                 if !is_here
                     && let Some(node) = of.taker(subsystem)
-                    && of.cross(node, hops, &work(&unitdata))
+                    && of.cross(node, hops, &post())
                 {
                     return;
+                }
+                // What stands already needs what is left.
+                if of.is_overrun() && Spread::is_begin(&unitdata.data) {
+                    self.transactions.facts().add(tcap::Fact::Shed, 1);
+                    return self.extend_queue(aborted(&unitdata).map(In::Unitdata));
                 }
             }
         }
@@ -45,8 +49,8 @@ impl SccpNode {
         if let Some(of) = &mut self.clustered {
             let message = Message::read(&data).ok();
             let partition = message.as_ref().and_then(Transactions::partition_of_sender);
-            let work = || Work::Notice(cause, data.clone());
-            if partition.is_some_and(|it| !of.is_here(it, hops, work)) {
+            let post = || Post::Notice(cause, data.clone());
+            if partition.is_some_and(|it| !of.is_here(it, hops, post)) {
                 return;
             }
         }
@@ -55,57 +59,79 @@ impl SccpNode {
 
     /// Another node has sent this; an MSU that is to leave here is given back.
     pub(super) fn abroad(&mut self, from: NodeId, octets: &[u8]) -> Option<Transfer> {
-        let of = self.clustered.as_mut()?;
-        let read = octets.split_first().and_then(|(hops, it)| Some((*hops, Work::read(it).ok()?)));
-        let Some((hops, work)) = read else {
-            of.counts.malformed += 1;
-            return None;
-        };
-        match work {
-            Work::Unitdata(it) => {
-                of.counts.came += 1;
-                self.unitdata_of(it.from, it.unitdata, hops);
+        let (hops, post) = self.clustered.as_mut()?.came(from, octets)?;
+        match post {
+            Post::Msu(transfer) => return Some(transfer),
+            Post::Management(transfer) | Post::Connected(transfer) => {
+                self.extend_queue([In::Transfer(transfer)]);
             }
-            Work::Notice(cause, data) => {
-                of.counts.came += 1;
-                self.notice_of(cause, data, hops);
-            }
-            Work::Msu(transfer) => {
-                of.counts.came += 1;
-                return Some(transfer);
-            }
-            Work::Rank(subsystem, rank) => of.peers.ranked(from, subsystem, rank),
-            Work::Ways(ways) => {
-                of.peers.leads(from, &ways);
-                of.told.has_other_ways = true;
-            }
-            Work::Stands(it) => of.peers.stand(from, it),
-            Work::Born => of.peers.forget(from),
-            Work::Management(transfer) => self.extend_queue(vec![In::Transfer(transfer)]),
-            Work::Connected(transfer) => {
-                of.counts.came += 1;
-                self.extend_queue(vec![In::Transfer(transfer)]);
-            }
-            // Nothing else crosses.
-            _ => of.counts.malformed += 1,
+            other => self.goes_on(hops, other),
         }
         None
     }
 
-    /// What a node did not take: it goes to who serves now.
-    pub(super) fn returned_work(&mut self, to: NodeId, octets: &[u8]) {
-        let Some(of) = &mut self.clustered else { return };
-        let Some((hops, work)) = octets.split_first() else { return };
-        match Work::read(work) {
-            Ok(Work::Unitdata(Transit { from, unitdata, .. })) => {
-                self.unitdata_of(from, unitdata, *hops);
-            }
-            Ok(Work::Notice(cause, data)) => self.notice_of(cause, data, *hops),
-            Ok(Work::Rank(subsystem, _)) => of.peers.rank_returned(to, subsystem),
-            Ok(Work::Ways(_)) => of.peers.ways_returned(to),
-            Ok(Work::Msu(_) | Work::Connected(_)) => of.counts.unserved += 1,
-            // It is said again once a second.
+    /// A post found no way: what may begin anywhere does.
+    pub(super) fn returned_post(&mut self, to: NodeId, octets: &[u8], has_left: bool) {
+        let of = self.clustered.as_mut();
+        if let Some((hops, post)) = of.and_then(|it| it.returned(to, octets, has_left)) {
+            self.goes_on(hops, post);
+        }
+    }
+
+    /// A message of a dialogue that has crossed so often.
+    pub(super) fn goes_on(&mut self, hops: u8, post: Post) {
+        match post {
+            Post::Unitdata(from, unitdata) => self.unitdata_of(from, unitdata, hops),
+            Post::Notice(cause, data) => self.notice_of(cause, data, hops),
+            // Nothing else is of a dialogue.
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Sgc;
+    use bytes::Bytes;
+    use machine::Time;
+    use runtime::Seed;
+    use sccp::codec::{Address, Class, Message as Sccp, Unit};
+    use tcap::codec::{MessageType, TransactionId, Writer};
+
+    #[test]
+    fn where_too_much_waits_for_standbys_no_dialogue_begins() {
+        let text = "name = \"stp\"\npoint_code_format = \"decimal\"\npoint_codes = [\"9\"]\n\
+                    subsystem = [{ name = \"hlr\", number = 6, user = \"tcap\" }]\n\
+                    [cluster]\nnode = 1\nnodes = [{ number = 1, address = \"127.0.0.1:1\" }, \
+                    { number = 2, address = \"127.0.0.2:1\" }]";
+        let config: Sgc = toml::from_str(text).expect("a section");
+        let seed = Seed { now: Time::ZERO, random: [7; 32], shard: 0, shards: 1 };
+        let mut it = SccpNode::new(seed, &config);
+        it.configure(Time::ZERO, None, &config);
+        it.transactions.serve(3, 0, 9);
+        let mut data = Vec::new();
+        Writer::begin(TransactionId::of(5)).write(&mut data, |_| ());
+        let begin = Unitdata {
+            called: Address::subsystem(PointCode::new(9), 6),
+            calling: Address::subsystem(PointCode::new(1), 8),
+            class: Class { is_sequenced: false, returns: false },
+            sls: 0,
+            importance: None,
+            data: Bytes::from(data),
+        };
+        let batches = &mut it.clustered.as_mut().expect("it is a node").batches;
+        while !batches.is_full() {
+            batches.now.partitions.set(3, true);
+            assert!(batches.end(Vec::new()).is_none());
+        }
+        it.unitdata_of(PointCode::new(1), begin, 0);
+        let mut wants = Vec::new();
+        assert!(it.run(Time::ZERO, &mut wants));
+        assert!(it.transactions.is_empty());
+        let [abort] = &wants[..] else { panic!("{wants:?}") };
+        let message = Sccp::read(&abort.payload).expect("it is SCCP");
+        let unit = Unit::of(&message).expect("it is whole").expect("it has data");
+        assert_eq!(Message::read(unit.data).map(|it| it.kind), Ok(MessageType::Abort));
     }
 }

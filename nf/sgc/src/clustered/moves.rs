@@ -1,20 +1,36 @@
-//! Partitions come and go: dialogues with them. And what crosses from other nodes.
+//! Partitions come and go: dialogues with them.
 
-use super::copies::Change;
-use crate::Gateway;
-use crate::facts::Fact;
 use crate::sccp_node::SccpNode;
-use crate::shards::Work;
+use cluster::{Change, partition_of};
 use m3ua::Transfer;
-use m3ua::codec::{Affected, PointCode};
 use machine::Time;
-use runtime::{Effects, NodeId};
+use runtime::Grouped;
 use sccp::In;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tcap::{Report, Transactions};
-use tcu::{Side, Wanted, application_of};
+use tcu::{Side, application_of};
 
 impl SccpNode {
+    /// The cluster wants something; an MSU that is to leave here is given back.
+    pub(super) fn of_group(&mut self, now: Time, input: Grouped<'_>) -> Option<Transfer> {
+        match input {
+            Grouped::Activate { group, epoch, is_current } => {
+                let partition = partition_of(group)?;
+                self.activate(now, partition, epoch, is_current);
+            }
+            Grouped::Deactivate { group } => self.deactivate(now, partition_of(group)?),
+            Grouped::Slice { group, number, cursor, room } => {
+                let partition = partition_of(group)?;
+                let next = self.slice(now, partition, cursor, room);
+                self.clustered.as_mut()?.sliced(partition, number, next);
+            }
+            Grouped::Post { from, bytes } => return self.abroad(from, bytes),
+            Grouped::Returned { to, bytes, has_left } => self.returned_post(to, bytes, has_left),
+            _ => {}
+        }
+        None
+    }
+
     /// Tells the standbys what changed.
     pub(crate) fn tell_changes(&mut self, now: Time) {
         let Some(of) = &mut self.clustered else { return };
@@ -43,11 +59,15 @@ impl SccpNode {
     }
 
     /// A partition is served here from now on, with what stands in it.
-    pub(super) fn activate(&mut self, now: Time, partition: u8, epoch: u64, is_current: bool) {
+    fn activate(&mut self, now: Time, partition: u8, epoch: u64, is_current: bool) {
         let Some(of) = &mut self.clustered else { return };
         let copy = of.copies.take(partition);
         let [.., last] = epoch.to_be_bytes();
-        let owner = copy.owner().map_or(last, |it| it.wrapping_add(1));
+        let before = copy.owners().last().map(|it| it.0);
+        let owner = before.map_or(last, |it| it.wrapping_add(1));
+        for (owner, secret) in copy.owners() {
+            self.transactions.own(partition, *owner, *secret);
+        }
         let (mut taken, mut not_taken) = (0, 0);
         for (slot, at, octets) in copy.records() {
             match self.restore(at, partition, slot, octets) {
@@ -55,9 +75,12 @@ impl SccpNode {
                 false => not_taken += 1,
             }
         }
-        self.transactions.serve(partition, owner.into());
+        // Another one each time that a partition is served, which nobody else can know.
+        let drawn = [&epoch.to_be_bytes()[..], &[partition]].concat();
+        let secret = machine::identity::hash_combine(self.secret, &drawn);
+        self.transactions.serve(partition, owner.into(), secret);
         if let Some(of) = &mut self.clustered {
-            of.activated(partition, owner);
+            of.activated(partition, self.transactions.owners(partition).pop());
             of.counts.not_current += u64::from(!is_current);
             of.counts.taken += taken;
             of.counts.not_taken += not_taken;
@@ -82,10 +105,10 @@ impl SccpNode {
 
     /// A partition is served here no more. Where it is handed over, what has just begun goes with
     /// it, and what waits for the standby leaves: that has it when it serves.
-    pub(super) fn deactivate(&mut self, now: Time, partition: u8) {
+    fn deactivate(&mut self, now: Time, partition: u8) {
         let Some(of) = &mut self.clustered else { return };
         let is_handed = of.is_handed_over(partition);
-        of.open.set(partition, false);
+        of.ceased(partition);
         if is_handed {
             let waiting = of.batches.take_of(partition);
             for (number, slot) in waiting.iter().flat_map(|it| &it.gone).copied() {
@@ -95,24 +118,26 @@ impl SccpNode {
         } else {
             of.counts.dropped += of.batches.drop_of(partition);
         }
-        let applications = &self.services.applications;
-        let owner = self.transactions.owner(partition);
-        let _ = of.copies.take(partition);
-        owner.into_iter().for_each(|it| of.keep(partition, Change::Owner(it)));
+        let (applications, transactions) = (&self.services.applications, &self.transactions);
+        drop(of.copies.take(partition));
+        for (owner, secret) in transactions.owners(partition) {
+            of.keep_own(partition, Change::Owner(owner, secret));
+        }
         let mut all = Vec::new();
-        self.transactions.standing(now, partition, 0, true, &mut |told| {
+        transactions.standing(now, partition, 0, true, &mut |told| {
             if let Report::Stands(id, slot, octets) = told {
                 let mut record = octets.to_vec();
                 applications.write_record(id.number(), &mut record);
-                all.push((slot, record));
+                all.push((slot, transactions.stands(id), record));
             }
             true
         });
-        for (slot, record) in all {
-            if is_handed {
+        for (slot, stands, record) in all {
+            // Of what stands the standby has heard.
+            if is_handed && !stands && !of.tells_all() {
                 of.tell(partition, Change::Stands(slot, &record));
             }
-            of.keep(partition, Change::Stands(slot, &record));
+            of.keep_own(partition, Change::Stands(slot, &record));
         }
         self.transactions.leave(partition);
         let is_of = |it: u64| Transactions::partition_of_number(it) == partition;
@@ -120,18 +145,13 @@ impl SccpNode {
     }
 
     /// Tells a piece of what stands in a partition: about so many octets, and where it goes on.
-    pub(super) fn slice(
-        &mut self,
-        now: Time,
-        partition: u8,
-        from: u64,
-        room: usize,
-    ) -> Option<u64> {
+    fn slice(&mut self, now: Time, partition: u8, from: u64, room: usize) -> Option<u64> {
         let of = self.clustered.as_mut()?;
         let applications = &self.services.applications;
         if from == 0 {
-            let owner = self.transactions.owner(partition);
-            owner.into_iter().for_each(|it| of.tell(partition, Change::Owner(it)));
+            for (owner, secret) in self.transactions.owners(partition) {
+                of.tell(partition, Change::Owner(owner, secret));
+            }
         }
         let from = machine::narrow::told(from, u32::MAX);
         let (all, mut octets_told) = (of.tells_all(), 0);
@@ -166,161 +186,4 @@ impl SccpNode {
         let news: Vec<In> = news.map(|(it, is)| In::State(*it, *is)).collect();
         self.extend_queue(news);
     }
-}
-
-impl Gateway {
-    /// Lets leave what may, and tells the other nodes what this step has led to.
-    pub(crate) fn settle_cluster(&mut self, now: Time, out: &mut Effects) {
-        if self.sccp.clustered.is_none() {
-            return;
-        }
-        self.tell_others(now);
-        for _ in 0..64 {
-            self.let_leave(now, out);
-            self.work_early();
-            self.run_sccp(now, None);
-            self.end_turn(now, out);
-            if !self.sccp.clustered.as_ref().is_some_and(|it| it.batches.has_more()) {
-                break;
-            }
-        }
-        self.carry_out(now, out);
-        let dialogues = self.sccp.transactions.len();
-        if let Some(of) = &mut self.sccp.clustered {
-            of.look(now, dialogues);
-            of.flush(out);
-        }
-    }
-
-    fn run_sccp(&mut self, now: Time, by: Option<m3ua::PeerId>) {
-        let mut wants = Vec::new();
-        if !self.sccp.run(now, &mut wants) {
-            self.facts.add(Fact::Circular, 1);
-        }
-        self.undelivered(now, by);
-        self.send(now, by, wants);
-    }
-
-    /// What came for partitions before they were served here.
-    fn work_early(&mut self) {
-        let early = self.sccp.clustered.as_mut().map(|it| it.take_early());
-        for work in early.into_iter().flatten() {
-            match work {
-                Work::Unitdata(it) => self.sccp.unitdata_of(it.from, it.unitdata, 0),
-                Work::Notice(cause, data) => self.sccp.notice_of(cause, data, 0),
-                _ => {}
-            }
-        }
-    }
-
-    /// The turn is over: what it led to leaves, or waits.
-    fn end_turn(&mut self, now: Time, out: &mut Effects) {
-        let wanted = self.sccp.take_application_wants();
-        let batch = self.sccp.clustered.as_mut().and_then(|it| it.batches.end(wanted));
-        if let Some(batch) = batch {
-            self.leave_batch(now, batch, out);
-        }
-        self.let_leave(now, out);
-    }
-
-    fn let_leave(&mut self, now: Time, out: &mut Effects) {
-        let handed = self.sccp.clustered.as_mut().map(|it| core::mem::take(&mut it.leaving));
-        for batch in handed.into_iter().flatten() {
-            self.leave_batch(now, batch, out);
-        }
-        while let Some(batch) = self.sccp.clustered.as_mut().and_then(|it| it.next_batch()) {
-            self.leave_batch(now, batch, out);
-        }
-    }
-
-    fn leave_batch(&mut self, now: Time, batch: super::batch::Batch, out: &mut Effects) {
-        let (by, wanted): (_, Vec<Wanted>) = (batch.by, batch.wanted);
-        if let Some(of) = &mut self.sccp.clustered {
-            for (partition, slot) in batch.gone {
-                of.tell(partition, Change::Gone(slot));
-            }
-        }
-        let unitdata = batch.unitdata.into_iter().map(In::Unitdata).collect();
-        self.sccp.extend_queue(unitdata);
-        self.run_sccp(now, by);
-        self.doors.carry_out(wanted, out);
-    }
-
-    /// What the other nodes are to know of this one.
-    fn tell_others(&mut self, now: Time) {
-        let is_due = self.sccp.clustered.as_mut().is_some_and(|it| it.is_time_to_tell(now));
-        if !is_due {
-            return;
-        }
-        let ways = self.own_ways();
-        let ranks = self.sccp.applications().all_ranks();
-        let Some(of) = &mut self.sccp.clustered else { return };
-        of.ways(&ways);
-        of.ranks(&ranks);
-        let others = of.others();
-        let is_news = others != of.told.others;
-        of.told.others = others;
-        if core::mem::take(&mut of.told.has_other_ways) || is_news {
-            let network = self.config.network();
-            self.sccp_follows(now, network, Affected::ALL);
-        }
-        self.sccp.cluster_states();
-        self.run_sccp(now, None);
-    }
-
-    /// Point codes that this node itself has a way to.
-    fn own_ways(&self) -> BTreeSet<PointCode> {
-        let cared = self.sccp.node.cared_for(Affected::ALL).into_iter();
-        let format = self.config.point_code_format;
-        let keys = self.config.application_server.iter().flat_map(|it| &it.destination);
-        let keyed = keys.filter_map(|it| format.read(&it.point_code));
-        cared.chain(keyed).filter(|it| self.no_way_here(*it).is_none()).collect()
-    }
-
-    /// Another node sends what this one has no way for; whether there is one.
-    pub(crate) fn crosses(&mut self, transfer: &Transfer) -> bool {
-        let Some(of) = &mut self.sccp.clustered else { return false };
-        if transfer.network != self.config.network() {
-            return false;
-        }
-        let node = of.way(transfer.dpc);
-        node.is_some_and(|node| of.cross(node, 0, &Work::Msu(transfer.clone())))
-    }
-
-    /// A message of a connection goes to the node that gave its local reference; whether that is
-    /// another one that is there.
-    pub(crate) fn crosses_to_connection(&mut self, transfer: &Transfer) -> bool {
-        let Some(of) = &mut self.sccp.clustered else { return false };
-        if transfer.si != sccp::codec::SERVICE_INDICATOR {
-            return false;
-        }
-        let read = sccp::codec::Message::read(&transfer.payload);
-        let reference = read.ok().and_then(|it| it.destination_reference());
-        let node = reference.and_then(|it| node_of(it.number()));
-        let other = node.filter(|it| *it != of.own());
-        other.is_some_and(|node| of.cross(node, 0, &Work::Connected(transfer.clone())))
-    }
-
-    /// SCCP management of another network node, for all nodes.
-    pub(crate) fn tell_management(&mut self, transfer: &Transfer) {
-        let Some(of) = &mut self.sccp.clustered else { return };
-        if transfer.si == sccp::codec::SERVICE_INDICATOR && is_status(&transfer.payload) {
-            of.tell_all(&Work::Management(transfer.clone()));
-        }
-    }
-}
-
-/// The node that gave a local reference: its four leading bits say so.
-fn node_of(reference: u32) -> Option<NodeId> {
-    u8::try_from(reference >> 20 & 0x0f).ok().map(|it| NodeId(it + 1))
-}
-
-/// Whether a message of SCCP is of management: what it says of subsystems holds for all nodes.
-fn is_status(message: &[u8]) -> bool {
-    use sccp::codec::{Management, ManagementType, Unit};
-    let read = sccp::codec::Message::read(message);
-    let Some(it) = read.ok().and_then(|it| Unit::of(&it).ok().flatten()) else { return false };
-    let told = [ManagementType::Allowed, ManagementType::Prohibited, ManagementType::Congested];
-    it.called.subsystem == Some(1)
-        && Management::read(it.data).is_ok_and(|it| told.contains(&it.kind))
 }

@@ -7,6 +7,18 @@ use m3ua_stack::config::PEERS_MAX;
 use machine::Duration;
 
 impl Sgc {
+    /// A number for what has to be alike at all nodes of a cluster: what they are to the network.
+    pub(crate) fn cluster_digest(&self) -> u64 {
+        let alike = (
+            (&self.point_code_format, &self.point_codes, self.network_appearance),
+            (&self.sccp, &self.tcap, &self.subsystem, &self.translation),
+            self.application.iter().map(|it| (&it.name, &it.subsystem)).collect::<Vec<_>>(),
+            self.cluster.as_ref().map(|it| (&it.nodes, it.replicate, it.cluster)),
+        );
+        // What cannot be written as text is none of these.
+        machine::identity::hash_combine(0, &serde_json::to_vec(&alike).unwrap_or_default())
+    }
+
     /// Limits and parameters of the process.
     pub(crate) fn settings(&self) -> Settings {
         Settings {

@@ -48,6 +48,15 @@ impl Sgc {
         }
     }
 
+    fn validate_cluster(&self, issues: &mut Vec<Issue>) {
+        let Some(cluster) = &self.cluster else { return };
+        cluster.validate(issues);
+        if self.shards != 1 {
+            let what = "a node of a cluster has one shard";
+            issues.push(Issue::new("shards", what, "set 1, and run more nodes"));
+        }
+    }
+
     fn validate_own(&self, issues: &mut Vec<Issue>) {
         if !(1..=SHARDS_MAX).contains(&self.shards) {
             let what = format!("a gateway has 1 to {SHARDS_MAX} shards");

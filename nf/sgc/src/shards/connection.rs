@@ -1,7 +1,8 @@
 //! What shards tell each other of connections, as octets.
 
-use super::work::{CUT, NO_OCTET, read_address, read_point_code, write_address, write_point_code};
+use super::work::{CUT, NO_OCTET};
 use bytes::Bytes;
+use cluster::post::{read_address, read_point_code, write_address, write_point_code};
 use sccp::codec::{Address, ConnectionClass, LocalReference};
 use sccp::{
     Accept, Connect, ConnectionEvent as Event, ConnectionInput as Input, Disconnect, Disconnected,

@@ -2,18 +2,18 @@
 //! read is discarded.
 
 use super::connection;
-use crate::clustered::Stands;
 use bytes::Bytes;
-use m3ua::codec::{NetworkAppearance, PointCode};
-use m3ua::{PeerId, Transfer};
-use sccp::codec::{Address, Class, LocalReference};
+use cluster::post::{read_point_code, read_unitdata, write_point_code, write_unitdata};
+use m3ua::PeerId;
+use m3ua::codec::PointCode;
+use sccp::codec::LocalReference;
 use sccp::{ConnectionEvent, ConnectionInput, Unitdata};
 use tcu::{Indication, PointCodeStatus};
 use wire::{Cursor, Malformed};
 
 const SPEC: &str = "work of the gateway's shards";
 pub(super) const CUT: &str = "work is cut off";
-/// No point code, no association, no rank, no importance.
+/// No association, no rank, no importance.
 const NONE: u32 = u32::MAX;
 pub(super) const NO_OCTET: u8 = u8::MAX;
 /// No dialogue that begins.
@@ -30,11 +30,6 @@ const EVENT: u8 = 8;
 const NOT_CONNECTED: u8 = 9;
 const RETURNED: u8 = 10;
 const RELEASED: u8 = 11;
-const WAYS: u8 = 12;
-const MSU: u8 = 13;
-const MANAGEMENT: u8 = 14;
-const STANDS: u8 = 15;
-const CONNECTED: u8 = 16;
 
 /// Data on their way between SCCP and TCAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,16 +66,6 @@ pub(crate) enum Work {
     Returned(u8, Unitdata),
     /// Dialogues that were counted at these places are over.
     Released(Vec<u16>),
-    /// Point codes that a node of the cluster has a way to.
-    Ways(Vec<PointCode>),
-    /// An MSU that a node of the cluster has a way for.
-    Msu(Transfer),
-    /// What SCCP management elsewhere has told one node of the cluster.
-    Management(Transfer),
-    /// A message of a connection that a node of the cluster has.
-    Connected(Transfer),
-    /// How a node of the cluster stands.
-    Stands(Stands),
 }
 
 impl Work {
@@ -129,19 +114,6 @@ impl Work {
             Self::Told(_) => {}
             Self::Rank(subsystem, rank) => out.extend([RANK, *subsystem, rank.unwrap_or(NO_OCTET)]),
             Self::Born => out.push(BORN),
-            Self::Ways(ways) => {
-                out.push(WAYS);
-                ways.iter().for_each(|it| write_point_code(Some(*it), out));
-            }
-            Self::Msu(it) => write_transfer(MSU, it, out),
-            Self::Management(it) => write_transfer(MANAGEMENT, it, out),
-            Self::Connected(it) => write_transfer(CONNECTED, it, out),
-            Self::Stands(it) => {
-                out.extend([STANDS, u8::from(it.is_leaving)]);
-                out.extend(it.digest.to_be_bytes());
-                out.extend(it.dialogues.to_be_bytes());
-                out.extend(it.hears.to_be_bytes());
-            }
             Self::Connection(it) => {
                 out.push(CONNECTION);
                 connection::write_input(it, out);
@@ -186,20 +158,6 @@ impl Work {
                 let places = cursor.rest().chunks_exact(2);
                 Self::Released(places.map(|it| u16::from_be_bytes([it[0], it[1]])).collect())
             }
-            WAYS => {
-                let (codes, _) = cursor.rest().as_chunks::<4>();
-                let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
-                Self::Ways(codes.flatten().collect())
-            }
-            MSU => Self::Msu(read_transfer(&mut cursor)?),
-            MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
-            CONNECTED => Self::Connected(read_transfer(&mut cursor)?),
-            STANDS => Self::Stands(Stands {
-                is_leaving: cursor.octet(CUT)? != 0,
-                digest: u64::from_be_bytes(cursor.array(CUT)?),
-                dialogues: cursor.be32(CUT)?,
-                hears: u16::from_be_bytes(cursor.array(CUT)?),
-            }),
             RETURNED => Self::Returned(cursor.octet(CUT)?, read_unitdata(&mut cursor)?),
             CONNECTION => Self::Connection(connection::read_input(&mut cursor)?),
             EVENT => {
@@ -212,79 +170,12 @@ impl Work {
     }
 }
 
-fn write_transfer(kind: u8, it: &Transfer, out: &mut Vec<u8>) {
-    out.push(kind);
-    out.push(u8::from(it.network.is_some()));
-    out.extend(it.network.map_or(0, |it| it.0).to_be_bytes());
-    write_point_code(Some(it.opc), out);
-    write_point_code(Some(it.dpc), out);
-    out.extend([it.si, it.ni, it.mp, it.sls]);
-    out.extend_from_slice(&it.payload);
-}
-
-fn read_transfer(cursor: &mut Cursor<'_>) -> Result<Transfer, Malformed> {
-    let (has, number) = (cursor.octet(CUT)?, cursor.be32(CUT)?);
-    let network = (has != 0).then_some(NetworkAppearance(number));
-    let mut code = || {
-        let it = read_point_code(cursor)?;
-        it.ok_or_else(|| cursor.offence("no point code"))
-    };
-    let (opc, dpc) = (code()?, code()?);
-    let [si, ni, mp, sls] = cursor.array(CUT)?;
-    let payload = Bytes::copy_from_slice(cursor.rest());
-    Ok(Transfer { network, opc, dpc, si, ni, mp, sls, payload })
-}
-
 fn read_transit(cursor: &mut Cursor<'_>) -> Result<Transit, Malformed> {
     let (index, generation) = (cursor.be32(CUT)?, cursor.be32(CUT)?);
     let by = (index != NONE).then(|| PeerId::of_numbers(index, generation));
     let from = read_point_code(cursor)?;
     let place = Some(u16::from_be_bytes(cursor.array(CUT)?)).filter(|it| *it != NO_PLACE);
     Ok(Transit { by, from, place, unitdata: read_unitdata(cursor)? })
-}
-
-fn write_unitdata(it: &Unitdata, out: &mut Vec<u8>) {
-    let Unitdata { called, calling, class, sls, importance, data } = it;
-    let class = u8::from(class.is_sequenced) | u8::from(class.returns) << 1;
-    out.extend([class, *sls, importance.unwrap_or(NO_OCTET)]);
-    write_address(called, out);
-    write_address(calling, out);
-    out.extend_from_slice(data);
-}
-
-fn read_unitdata(cursor: &mut Cursor<'_>) -> Result<Unitdata, Malformed> {
-    let (class, sls, importance) = (cursor.octet(CUT)?, cursor.octet(CUT)?, cursor.octet(CUT)?);
-    let (called, calling) = (read_address(cursor)?, read_address(cursor)?);
-    let class = Class { is_sequenced: class & 1 != 0, returns: class & 2 != 0 };
-    let importance = Some(importance).filter(|it| *it != NO_OCTET);
-    let data = Bytes::copy_from_slice(cursor.rest());
-    Ok(Unitdata { called, calling, class, sls, importance, data })
-}
-
-pub(super) fn write_point_code(it: Option<PointCode>, out: &mut Vec<u8>) {
-    out.extend(it.map_or(NONE, PointCode::number).to_be_bytes());
-}
-
-pub(super) fn read_point_code(cursor: &mut Cursor<'_>) -> Result<Option<PointCode>, Malformed> {
-    Ok(PointCode::new(cursor.be32(CUT)?))
-}
-
-/// An address: its point code apart, for that of Q.713 has 14 bits.
-pub(super) fn write_address(it: &Address, out: &mut Vec<u8>) {
-    write_point_code(it.point_code, out);
-    let at = out.len();
-    out.push(0);
-    Address { point_code: None, ..*it }.write(out);
-    // An indicator, a subsystem, and a title of 32 digits at most.
-    out[at] = u8::try_from(out.len() - at - 1).unwrap_or_default();
-}
-
-pub(super) fn read_address(cursor: &mut Cursor<'_>) -> Result<Address, Malformed> {
-    let point_code = read_point_code(cursor)?;
-    let length = cursor.octet(CUT)?;
-    let at = cursor.at();
-    let address = Address::read(cursor.take(length.into(), CUT)?, at)?;
-    Ok(Address { point_code, ..address })
 }
 
 const fn status_octets(status: PointCodeStatus) -> [u8; 2] {
@@ -310,7 +201,7 @@ const fn status(number: u8, level: u8) -> PointCodeStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sccp::codec::{Digits, Title};
+    use sccp::codec::{Address, Class, Digits, Title};
 
     fn point_code(number: u32) -> PointCode {
         PointCode::new(number).unwrap()
@@ -341,16 +232,6 @@ mod tests {
         ];
         let point_code = point_code(7);
         let told = statuses.map(|status| Work::Told(Indication::PointCode { point_code, status }));
-        let transfer = Transfer {
-            network: Some(NetworkAppearance(9)),
-            opc: PointCode::new(1).unwrap_or_default(),
-            dpc: PointCode::new(2).unwrap_or_default(),
-            si: 3,
-            ni: 2,
-            mp: 1,
-            sls: 15,
-            payload: Bytes::from_static(b"payload"),
-        };
         let mut all = vec![
             Work::Unitdata(whole),
             Work::Returned(3, without.unitdata.clone()),
@@ -361,11 +242,6 @@ mod tests {
             Work::Released(vec![7, 7, 4_095]),
             Work::Rank(6, None),
             Work::Born,
-            Work::Ways(vec![PointCode::new(7).unwrap_or_default()]),
-            Work::Msu(transfer.clone()),
-            Work::Connected(transfer.clone()),
-            Work::Management(transfer),
-            Work::Stands(Stands { digest: 1 << 63, dialogues: 7, hears: 5, is_leaving: true }),
         ];
         all.extend(told);
         for work in all {

@@ -101,8 +101,12 @@ impl Site {
     }
 
     fn of(nodes: u8, more: &str) -> Self {
+        Self::configured(nodes, |node| section(node, nodes, more))
+    }
+
+    fn configured(nodes: u8, section: impl Fn(u8) -> String) -> Self {
         let mut world = World::on(1);
-        let gateways = (1..=nodes).map(|it| world.gateway(&section(it, nodes, more))).collect();
+        let gateways = (1..=nodes).map(|it| world.gateway(&section(it))).collect();
         let asp = |it: u8| Asp::of(&format!("10.0.1.{it}"), &format!("10.0.0.{it}:2905"), 1, 1);
         let asps: Vec<usize> = (1..=nodes).map(|it| world.asp(asp(it))).collect();
         let programs = (1..=nodes).map(|it| world.program(program(it))).collect();
@@ -119,21 +123,26 @@ impl Site {
 
     /// The peer sends a message of TCAP by the association of that node.
     fn send(&mut self, by: usize, message: &[u8]) {
+        self.send_from(self.asps[by], 1, message);
+    }
+
+    /// The peer with that point code sends a message of TCAP.
+    fn send_from(&mut self, asp: usize, from: u32, message: &[u8]) {
         let unit = Unit {
             form: Form::Basic,
             word: Word::Data(Class { is_sequenced: true, returns: true }),
             hops: 0,
             called: Address::subsystem(None, 6),
-            calling: Address::subsystem(Some(point_code(1)), 8),
+            calling: Address::subsystem(Some(point_code(from)), 8),
             segmentation: None,
             importance: None,
             data: message,
         };
         let mut payload = Vec::new();
         unit.write(&mut payload).unwrap();
-        let (opc, dpc, payload) = (point_code(1), point_code(9), Bytes::from(payload));
+        let (opc, dpc, payload) = (point_code(from), point_code(9), Bytes::from(payload));
         let msu = Transfer { network: None, opc, dpc, si: 3, ni: 2, mp: 0, sls: 5, payload };
-        self.world.at(self.asps[by], |asp, now| asp.tell(now, In::Transfer(msu)));
+        self.world.at(asp, |asp, now| asp.tell(now, In::Transfer(msu)));
     }
 
     fn begin(&mut self, by: usize, number: u32) {
@@ -304,6 +313,83 @@ fn a_node_that_comes_back_gets_its_partitions_again() {
     assert_eq!([site.came(0), site.came(1)].concat(), [(MessageType::End, None)]);
 }
 
+/// A node with a second peer, which may send to no other point code.
+fn screened(node: u8) -> String {
+    let text = section(node, 2, "");
+    let first = format!("addresses = [\"10.0.1.{node}\"] }}");
+    let second = format!(
+        "{{ name = \"b\", role = \"asp\", transport = \"tcp\", addresses = [\"10.0.2.{node}\"], \
+         screening = {{ destinations = [\"9\"] }} }}"
+    );
+    let server = "{ name = \"two\", peers = [\"b\"], routing_context = 2, \
+                  destination = [{ point_code = \"2\" }] }";
+    let first_server = "destination = [{ point_code = \"1\" }] },";
+    let text = text.replace(&first, &format!("{first},\n  {second}"));
+    text.replace(first_server, &format!("{first_server}\n  {server},"))
+}
+
+#[test]
+fn an_answer_goes_by_the_screen_of_no_other_peer() {
+    let mut site = Site::configured(2, screened);
+    let second = site.world.asp(Asp::of("10.0.2.1", "10.0.0.1:2905", 2, 2));
+    site.world.pass(ms(2_000));
+    let here = site.standing(0, 7);
+    let mut message = Vec::new();
+    Writer::begin(TransactionId::of(8))
+        .request(CONTEXT, &[])
+        .write(&mut message, |out| out.invoke(1, None, Code::Local(45), Some(&[0x30, 0])));
+    site.send_from(second, 2, &message);
+    site.world.pass(ms(150));
+    let answers = |site: &mut Site| -> usize {
+        let all = core::mem::take(&mut site.world.asp_of(second).received);
+        let is_data = |msu: &&Transfer| {
+            let message = Message::read(&msu.payload).unwrap();
+            matches!(Unit::of(&message).unwrap().map(|it| it.word), Some(Word::Data(_)))
+        };
+        all.iter().filter(is_data).count()
+    };
+    assert_eq!(answers(&mut site), 1);
+    // The last MSU at the first node was the second peer's.
+    site.go_on(1, 7, here);
+    assert_eq!(site.came(0), [(MessageType::End, None)]);
+}
+
+#[test]
+fn dialogues_go_on_at_a_node_with_another_name_and_other_keys() {
+    let named = |node: u8| section(node, 2, "").replace("\"stp\"", &format!("\"stp{node}\""));
+    let mut site = Site::configured(2, named);
+    let dialogues: Vec<_> = (0..10).map(|it| (it, site.standing(0, it))).collect();
+    site.world.kill(site.gateways[0]);
+    site.world.pass(ms(1_000));
+    for (number, here) in dialogues {
+        site.go_on(1, number, here);
+        assert_eq!(site.came(1), [(MessageType::End, None)], "{number}");
+    }
+}
+
+#[test]
+fn nodes_that_disagree_do_not_give_partitions_to_each_other() {
+    let mut site = Site::new();
+    let other =
+        section(1, 2, "").replace("number = 2, address", "number = 2, weight = 15, address");
+    assert!(other.contains("weight"));
+    site.world.configure(site.gateways[0], &other);
+    let taken = |site: &mut Site| -> u64 {
+        let gateways = site.gateways.clone();
+        gateways.iter().map(|it| site.world.fact(*it, "sgc_cluster_partitions_taken_total")).sum()
+    };
+    let before = taken(&mut site);
+    site.world.pass(ms(20_000));
+    assert_eq!(taken(&mut site) - before, 0);
+    // When both know the same, the shares are those.
+    let other =
+        section(2, 2, "").replace("number = 2, address", "number = 2, weight = 15, address");
+    site.world.configure(site.gateways[1], &other);
+    site.world.pass(ms(20_000));
+    let rows = site.partitions(0);
+    assert_eq!(rows.iter().filter(|it| it["active"] == 2).count(), 45, "{rows:?}");
+}
+
 #[test]
 fn nodes_that_are_configured_differently_say_so() {
     let mut site = Site::new();
@@ -398,7 +484,8 @@ impl Peer {
                 let owner = self.standing.iter().find(|it| *it.1 == here).map(|it| *it.0);
                 assert!(owner.is_none(), "{seed}: {here:?} has two owners: {owner:?}, {number}");
                 assert!(!self.ended.contains(&number), "{seed}: {number} goes on after its end");
-                self.standing.insert(number, here);
+                let before = self.standing.insert(number, here);
+                assert!(before.is_none(), "{seed}: {number} is served twice: {before:?}, {here:?}");
             }
             (MessageType::End, None) => {
                 assert!(self.ended.insert(number), "{seed}: {number} ends twice");

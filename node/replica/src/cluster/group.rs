@@ -28,6 +28,8 @@ const AWAY_MAX: Duration = Duration::from_secs(10);
 const REFILL_PAUSE: Duration = Duration::from_secs(1);
 /// A planned change of the node that serves that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
+/// Whoever did not take a group in that time is not given it for so long: meanwhile it is served.
+const HANDOVER_PAUSE: Duration = Duration::from_secs(30);
 
 /// How far a follower is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +110,8 @@ pub(super) struct Group {
     pace: Pace,
     pub move_to: Option<NodeId>,
     handing: Option<Handing>,
+    /// Who did not take it, and until when it is not given to him.
+    refused: Option<(NodeId, Time)>,
     /// What was said of it last, and in which version of what this node says.
     pub told: Record,
     pub changed: u64,
@@ -135,6 +139,7 @@ impl Group {
             pace: Pace::Current,
             move_to: None,
             handing: None,
+            refused: None,
             told: Record { group, ..Record::default() },
             changed: 0,
             serves: None,
@@ -456,18 +461,21 @@ impl Group {
                 return self.begin_term(ways);
             }
             if view.now >= handing.until || follower.is_none() {
+                self.refused = Some((handing.to, view.now + HANDOVER_PAUSE));
                 (self.handing, self.move_to) = (None, None);
                 let epoch = count(self.ballot.term);
                 out.push(Out::Order(GroupOrder::Activate { group, epoch, is_current: true }));
             }
             return;
         }
+        self.refused.take_if(|(_, until)| *until <= view.now);
+        let refused = self.refused.map(|it| it.0);
         if self.move_to.is_none() && view.is_leaving {
             let stays = |node: &NodeId| view.links.get(node).is_some_and(|link| !link.is_leaving);
-            let heir = self.standbys().find(stays);
+            let heir = self.standbys().find(|node| stays(node) && Some(*node) != refused);
             self.move_to = heir;
         }
-        if let Some(to) = self.move_to
+        if let Some(to) = self.move_to.filter(|to| Some(*to) != refused)
             && self.standbys().any(|node| node == to)
         {
             self.handing = Some(Handing { to, until: view.now + HANDOVER_MAX, is_quiet: false });

@@ -349,6 +349,9 @@ impl Cluster {
             if link.was_alive && !link.is_alive(now, &self.params) {
                 link.was_alive = false;
                 out.push(Out::Order(GroupOrder::Node { node: *node, is_alive: false }));
+                if let Some(way) = self.ways.get_mut(node) {
+                    Self::give_back(*node, way.posts.source.take_back(), out);
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use super::out::Out;
 use super::posts::{ORIGIN_BYTES, POST_BYTES_MAX};
 use super::wire::{Ack, Piece};
 use crate::sink::{Change, Sink};
+use crate::source::TakenBack;
 use machine::Time;
 use runtime::{GroupOrder, NodeId};
 
@@ -34,7 +35,9 @@ impl Cluster {
                 way.posts.is_ready = true;
             }
             None => {
-                out.push(Out::ToShard(from, GroupOrder::Returned { to, bytes: bytes.to_vec() }))
+                let bytes = bytes.to_vec();
+                let order = GroupOrder::Returned { to, bytes, has_left: false };
+                out.push(Out::ToShard(from, order));
             }
         }
     }
@@ -54,10 +57,16 @@ impl Cluster {
     /// Another life of a node is heard, it has made its way anew, or it is of the cluster no more:
     /// what it did not acknowledge is given back, and a stream of that number begins.
     pub(super) fn return_posts(to: NodeId, way: &mut Traffic, number: u64, out: &mut Vec<Out>) {
-        for letter in way.posts.begin(number) {
-            if let Some((from, bytes)) = letter.split_first_chunk() {
-                let shard = u16::from_be_bytes(*from);
-                out.push(Out::ToShard(shard, GroupOrder::Returned { to, bytes: bytes.to_vec() }));
+        Self::give_back(to, way.posts.begin(number), out);
+    }
+
+    /// Gives posts back to those that have posted them.
+    pub(super) fn give_back(to: NodeId, letters: Vec<TakenBack>, out: &mut Vec<Out>) {
+        for TakenBack { has_left, octets } in letters {
+            if let Some((from, bytes)) = octets.split_first_chunk() {
+                let (shard, bytes) = (u16::from_be_bytes(*from), bytes.to_vec());
+                let order = GroupOrder::Returned { to, bytes, has_left };
+                out.push(Out::ToShard(shard, order));
             }
         }
     }

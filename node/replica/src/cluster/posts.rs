@@ -2,10 +2,11 @@
 //!
 //! A way has one stream of them in each direction, numbered, acknowledged and sent again like the
 //! changes of a group. What the other node has not acknowledged when another life of it is heard, or
-//! when it has made its way anew, is given back, and so is what finds it silent, or its queue full.
+//! when it has made its way anew, or falls silent, is given back, with a word whether it has left: that
+//! may have arrived, and comes neither later nor twice. So is what finds it silent, or its queue full.
 
 use crate::sink::Sink;
-use crate::source::Source;
+use crate::source::{Source, TakenBack};
 use machine::Time;
 
 /// Octets of posts that wait for one node.
@@ -41,10 +42,10 @@ impl Posts {
     }
 
     /// Begins what is told anew; what was not acknowledged of it so far.
-    pub fn begin(&mut self, number: u64) -> impl Iterator<Item = Box<[u8]>> + use<> {
+    pub fn begin(&mut self, number: u64) -> Vec<TakenBack> {
         self.is_ready = false;
-        let ended = core::mem::replace(&mut self.source, stream(number));
-        ended.into_entries().map(|(_, letter)| letter)
+        let mut ended = core::mem::replace(&mut self.source, stream(number));
+        ended.take_back()
     }
 
     /// How far the other node's posts have come.

@@ -831,6 +831,70 @@ fn posts_arrive_once_and_in_order_or_come_back() {
 }
 
 #[test]
+fn what_was_on_its_way_to_a_node_that_fell_silent_comes_neither_later_nor_twice() {
+    for is_dead in [false, true] {
+        let mut world = World::new(3, 3, 1);
+        world.settle(3_000);
+        let taken = |world: &mut World| {
+            std::mem::take(&mut world.homes.get_mut(&2).unwrap().posts)
+        };
+        world.post(1, 2, 1..2);
+        world.run(20);
+        assert_eq!(taken(&mut world), [1]);
+        // It does not know yet that nobody hears it.
+        world.isolate(2, true);
+        world.post(1, 2, 2..3);
+        assert!(world.homes[&1].returned.is_empty());
+        if is_dead {
+            world.crash(2);
+        }
+        world.run(200);
+        world.post(1, 2, 3..4);
+        assert_eq!(world.homes[&1].returned, [2, 3]);
+        if is_dead {
+            world.start(2);
+        }
+        world.isolate(2, false);
+        world.run(300);
+        world.post(1, 2, 4..5);
+        world.run(100);
+        assert_eq!(taken(&mut world), [4], "dead: {is_dead}");
+    }
+}
+
+#[test]
+fn a_standby_that_does_not_take_a_group_is_not_given_it_again_at_once() {
+    let mut world = World::new(5, 2, 1);
+    world.settle(3_000);
+    let group = GroupId(0);
+    let node = world.speakers(group)[0];
+    world.is_changing = false;
+    world.run(100);
+    // It is heard, and its shards take nothing.
+    world.input(3 - node, In::Hold(true));
+    world.value += 1;
+    let value = world.value;
+    world.tell(node, group, &[(1, value)]);
+    world.input(node, In::Leave(true));
+    let mut unserved = 0;
+    for _ in 0..200 {
+        if world.speaks(node, group) {
+            world.value += 1;
+            let value = world.value;
+            world.tell(node, group, &[(1, value)]);
+        } else {
+            unserved += 1;
+        }
+        world.run(100);
+    }
+    assert!(unserved < 40, "of 20 s it is not served for {} s", unserved / 10);
+    // One that takes it has it in the end.
+    world.input(3 - node, In::Hold(false));
+    world.run(40_000);
+    assert_eq!(world.speakers(group), [3 - node]);
+}
+
+#[test]
 fn a_standby_that_was_given_up_is_filled_again_however_often_that_happens() {
     let mut world = World::new(8, 3, 2);
     world.settle(3_000);

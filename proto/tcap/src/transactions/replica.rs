@@ -195,9 +195,21 @@ impl Transactions {
     }
 
     /// A partition is served here from now on, in that epoch: what was restored of it goes on, and
-    /// dialogues begin in it.
-    pub fn serve(&mut self, partition: u8, epoch: u32) {
-        self.slots.serve(partition, epoch);
+    /// dialogues begin in it, with identifiers that are made with a `secret` of this time alone.
+    pub fn serve(&mut self, partition: u8, epoch: u32, secret: u64) {
+        self.slots.serve(partition, epoch, secret);
+    }
+
+    /// The owners of a partition of whom something stands, by the numbers of their tables, and what
+    /// the identifiers of each are made with. That in which dialogues begin here is the last.
+    #[must_use]
+    pub fn owners(&self, partition: u8) -> Vec<(u8, u64)> {
+        self.slots.owners(partition)
+    }
+
+    /// The same as another node has told it, before what stands is restored.
+    pub fn own(&mut self, partition: u8, owner: u8, secret: u64) {
+        self.slots.own(partition, owner, secret);
     }
 
     /// The number of the table that dialogues begin in, of a partition that is served here: who
@@ -248,6 +260,12 @@ impl Transactions {
         source.into_iter().for_each(|it| self.sources.add(it));
         self.slots.arm(key, due);
         Ok(DialogueId(key))
+    }
+
+    /// Whether a dialogue stands: a TC-CONTINUE has been said.
+    #[must_use]
+    pub fn stands(&self, DialogueId(key): DialogueId) -> bool {
+        self.slots.at(key).is_some_and(|it| it.state == State::Active)
     }
 
     /// What its user keeps of a dialogue has changed: it is told again.

@@ -3,8 +3,9 @@
 //! ```text
 //!   index of a shared table: partition, 6 bits · epoch of its owner, 2 bits · slot, 16 bits
 //! ```
-//! Who serves a partition after another node takes no slot of those that the three owners before
-//! may have given: no transaction identifier has two owners.
+//! Who serves a partition after another node takes a table in which nothing stands, and makes its
+//! identifiers with a secret of its own: no transaction identifier has two owners, and who has seen
+//! those of one owner knows none of the next.
 
 use crate::codec::TransactionId;
 use crate::record::Record;
@@ -42,6 +43,8 @@ enum Tables {
 #[derive(Debug)]
 struct Shared {
     tables: Vec<Option<Box<Slots<Record>>>>,
+    /// What the identifiers of each table are made with.
+    secrets: Vec<u64>,
     /// Partitions that are served here, and the place of the table that new ones go to.
     served: Vec<(u8, u8)>,
     next: usize,
@@ -67,6 +70,14 @@ impl Shared {
 
     fn at_mut(&mut self, table: u8) -> Option<&mut Slots<Record>> {
         self.tables.get_mut(usize::from(table))?.as_deref_mut()
+    }
+
+    fn secret(&self, table: u8) -> Option<u64> {
+        self.secrets.get(usize::from(table)).copied()
+    }
+
+    fn is_empty(&self, table: u8) -> bool {
+        self.at(table).is_none_or(Slots::is_empty)
     }
 
     /// The table of that number, made if it was not.
@@ -120,7 +131,7 @@ impl Table {
         let count = usize::from(PARTITIONS) * usize::from(OWNERS);
         let tables = (0..count).map(|_| None).collect();
         let (served, dirty) = (Vec::new(), Vec::new());
-        let shared = Shared { tables, served, next: 0, dirty, now };
+        let shared = Shared { tables, secrets: vec![0; count], served, next: 0, dirty, now };
         Self { tables: Tables::Shared(shared), len: 0, max: max as usize }
     }
 
@@ -147,8 +158,9 @@ impl Table {
     pub(super) fn identifier(&self, secret: u64, shard: u16, key: Key) -> Option<TransactionId> {
         let number = match &self.tables {
             Tables::One(_) => LAYOUT.write(secret, shard, key)?,
-            Tables::Shared(_) => {
+            Tables::Shared(shared) => {
                 let (table, slot) = split(key.index);
+                let secret = shared.secret(table)?;
                 SHARED.write(secret, table.into(), Key { index: slot, ..key })?
             }
         };
@@ -165,8 +177,8 @@ impl Table {
                 (number.shard == shard && LAYOUT.is_of(number, key)).then_some(key)
             }
             Tables::Shared(shared) => {
-                let number = SHARED.read(secret, number)?;
-                let table = u8::try_from(number.shard).ok()?;
+                let table = u8::try_from(SHARED.shard_of(number)?).ok()?;
+                let number = SHARED.read(shared.secret(table)?, number)?;
                 let key = shared.at(table)?.user_of(number.index)?;
                 let found = Key { index: joined(table, key.index), ..key };
                 SHARED.is_of(number, key).then_some(found)
@@ -287,15 +299,22 @@ impl Table {
         }
     }
 
-    /// A partition is served here from now on, by the owner of that epoch.
-    pub(super) fn serve(&mut self, partition: u8, epoch: u32) {
+    /// A partition is served here from now on, by the owner of that epoch or, where something
+    /// stands in its table, the next one.
+    pub(super) fn serve(&mut self, partition: u8, epoch: u32, secret: u64) {
         let Tables::Shared(shared) = &mut self.tables else { return };
         if partition >= PARTITIONS {
             return;
         }
-        let owner = u8::try_from(epoch % u32::from(OWNERS)).unwrap_or_default();
+        let first = u8::try_from(epoch % u32::from(OWNERS)).unwrap_or_default();
+        let mut tables = (0..OWNERS).map(|it| partition * OWNERS + (first + it) % OWNERS);
+        let table = tables.find(|it| shared.is_empty(*it));
+        if let Some(empty) = table.map(usize::from) {
+            (shared.tables[empty], shared.secrets[empty]) = (None, secret);
+        }
+        let table = table.unwrap_or(partition * OWNERS + first);
         shared.served.retain(|it| it.0 != partition);
-        shared.served.push((partition, partition * OWNERS + owner));
+        shared.served.push((partition, table));
         // What was put there becomes the table itself.
         for table in partition * OWNERS..(partition + 1) * OWNERS {
             if let Some(slots) = shared.at_mut(table) {
@@ -311,6 +330,27 @@ impl Table {
         let Tables::Shared(shared) = &self.tables else { return None };
         let served = shared.served.iter().find(|it| it.0 == partition);
         served.map(|it| it.1 % OWNERS)
+    }
+
+    /// The tables of a partition that have something, and what their identifiers are made with;
+    /// the last one is that of its owner, while it is served here.
+    pub(super) fn owners(&self, partition: u8) -> Vec<(u8, u64)> {
+        let Tables::Shared(shared) = &self.tables else { return Vec::new() };
+        let own = self.owner(partition);
+        let others = (0..OWNERS).filter(|it| Some(*it) != own);
+        let first = partition.min(PARTITIONS) * OWNERS;
+        let others = others.filter(|it| !shared.is_empty(first + *it));
+        let secret = |it: u8| shared.secret(first + it).map(|secret| (it, secret));
+        others.chain(own).filter_map(secret).collect()
+    }
+
+    /// What the identifiers of a table were made with at another node.
+    pub(super) fn own(&mut self, partition: u8, owner: u8, secret: u64) {
+        let Tables::Shared(shared) = &mut self.tables else { return };
+        let table = usize::from(partition) * usize::from(OWNERS) + usize::from(owner % OWNERS);
+        if let Some(place) = shared.secrets.get_mut(table) {
+            *place = secret;
+        }
     }
 
     /// Records of a partition.

@@ -81,9 +81,12 @@ impl Application {
         let state = record.state.as_deref().map(Bytes::copy_from_slice);
         let (context, state) = (record.context(), state.unwrap_or_default());
         let is_unanswered = record.is_unanswered();
-        let ends = side.transactions.numbered(dialogue).and_then(|it| side.transactions.ends(it));
-        let Some((own, peer)) = ends else { return self.forget(dialogue) };
+        let id = side.transactions.numbered(dialogue);
+        let ends = id.and_then(|it| side.transactions.ends(it));
+        let (Some(id), Some((own, peer))) = (id, ends) else { return self.forget(dialogue) };
         self.give(to, dialogue);
+        // Who stands by hears whose it is now; it stands.
+        let _ = side.transactions.changed(id);
         if is_unanswered {
             self.counts.again += 1;
         } else {

@@ -31,6 +31,8 @@ mod tag {
 pub(super) struct Home {
     group: String,
     instance: String,
+    /// Until when it is waited for that instance, where no other can go on.
+    until: Option<Time>,
 }
 
 /// The name of the application in the fields of a dialogue, if it is one of an application.
@@ -116,9 +118,12 @@ impl Application {
     fn orphaned(&mut self, now: Time, dialogue: u64) {
         let until = now + self.settings.resume;
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
-        match record.is_lost() {
-            true => self.homeless.push_back((until, dialogue)),
-            false => self.orphans.push_back((until, dialogue)),
+        if !record.is_lost() {
+            return self.orphans.push_back((until, dialogue));
+        }
+        if let Some(home) = self.homes.get_mut(&dialogue) {
+            home.until = Some(until);
+            self.homeless.push_back((until, dialogue));
         }
     }
 
@@ -144,10 +149,14 @@ impl Application {
         }
     }
 
-    /// Those for whose instances nobody waits any longer.
+    /// Those for whose instances nobody waits any longer. One may have left with its partition, and
+    /// have come back and found its instance.
     pub(super) fn expire_homeless(&mut self, now: Time) {
-        while let Some((_, dialogue)) = self.homeless.pop_front_if(|it| it.0 <= now) {
-            self.doomed.push_back((now, dialogue));
+        while let Some((until, dialogue)) = self.homeless.pop_front_if(|it| it.0 <= now) {
+            let home = self.homes.get(&dialogue);
+            if home.is_some_and(|it| it.until == Some(until)) {
+                self.doomed.push_back((now, dialogue));
+            }
         }
     }
 

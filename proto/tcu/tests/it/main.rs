@@ -7,6 +7,7 @@ mod forgetting;
 mod hostile;
 mod network;
 mod offences;
+mod replicas;
 mod spelling;
 mod standing;
 mod values;

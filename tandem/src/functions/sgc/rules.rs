@@ -115,7 +115,7 @@ pub struct Try {
 pub(super) fn tried(client: &Client, form: Output, wanted: &Try) -> Result<(), Exit> {
     let section = section(wanted)?;
     let peers = section.peer.iter().map(|it| (it.name.clone(), it.addresses.clone()));
-    let own = section.doorways().into_iter().map(|it| it.2.ip());
+    let own = section.listening().into_iter().map(|it| it.2.ip());
     let codes = |text: &str| section.point_code_format.read_range(text);
     let (peers, own) = (peers.collect(), own.collect());
     let mut trial = Trial::new(&section.screening, &codes, peers, own, section.network());

@@ -1,6 +1,5 @@
 //! Partitions: sets of them, the group that each is, and which nodes shall have it.
 
-use crate::config::Sgc;
 use replica::cluster::{Placement, preference};
 use runtime::{GroupId, NodeId};
 use tcap::PARTITIONS;
@@ -9,55 +8,70 @@ use tcap::PARTITIONS;
 pub(crate) const ALL: core::ops::Range<u8> = 0..PARTITIONS;
 
 /// The group of a partition.
-pub(crate) fn group(partition: u8) -> GroupId {
+#[must_use]
+pub fn group(partition: u8) -> GroupId {
     GroupId(partition.into())
 }
 
 /// The partition of a group.
-pub(crate) fn partition_of(group: GroupId) -> Option<u8> {
+#[must_use]
+pub fn partition_of(group: GroupId) -> Option<u8> {
     u8::try_from(group.0).ok().filter(|it| *it < PARTITIONS)
 }
 
 /// Partitions, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct PartitionSet(u64);
+pub struct PartitionSet(u64);
 
 impl PartitionSet {
-    pub(crate) const fn has(self, partition: u8) -> bool {
+    /// Whether a partition is one of them.
+    #[must_use]
+    pub const fn has(self, partition: u8) -> bool {
         partition < PARTITIONS && self.0 & (1 << partition) != 0
     }
 
-    pub(crate) const fn set(&mut self, partition: u8, is: bool) {
+    /// A partition is one of them from now on, or is not.
+    pub const fn set(&mut self, partition: u8, is: bool) {
         if partition < PARTITIONS {
             let bit = 1 << partition;
             self.0 = if is { self.0 | bit } else { self.0 & !bit };
         }
     }
 
-    pub(crate) const fn and(self, other: Self) -> Self {
+    /// Those of both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(crate) const fn or(self, other: Self) -> Self {
+    /// Those of either.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(crate) const fn len(self) -> u32 {
+    /// How many there are.
+    #[must_use]
+    pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    pub(crate) const fn is_empty(self) -> bool {
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
         ALL.filter(move |it| self.has(*it))
     }
 }
 
 /// Who shall serve each partition, the first first; those after it stand by. Each node is first
 /// for its share, and one that joins or leaves moves little else.
-pub(crate) fn wishes(nodes: &[(NodeId, u8)]) -> Vec<Vec<NodeId>> {
+#[must_use]
+pub fn wishes(nodes: &[(NodeId, u8)]) -> Vec<Vec<NodeId>> {
     let weight = |node: NodeId| nodes.iter().find(|it| it.0 == node).map_or(0, |it| it.1);
     let sum: u32 = nodes.iter().map(|it| u32::from(it.1)).sum();
     let most =
@@ -79,18 +93,16 @@ pub(crate) fn wishes(nodes: &[(NodeId, u8)]) -> Vec<Vec<NodeId>> {
     all
 }
 
-/// Which nodes shall have the partitions of a section.
-pub(crate) fn placements(config: &Sgc) -> Vec<Placement> {
-    let Some(section) = &config.cluster else { return Vec::new() };
-    let nodes: Vec<(NodeId, u8)> =
-        section.nodes.iter().map(|it| (NodeId(it.number), it.weight)).collect();
+/// Which of these nodes, each with its share, shall have the partitions.
+#[must_use]
+pub fn placements(nodes: &[(NodeId, u8)]) -> Vec<Placement> {
     let placement = |(partition, serve)| Placement {
         group: group(partition),
         serve,
         observe: Vec::new(),
         copies: 1,
     };
-    ALL.zip(wishes(&nodes)).map(placement).collect()
+    ALL.zip(wishes(nodes)).map(placement).collect()
 }
 
 #[cfg(test)]

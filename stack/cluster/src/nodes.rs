@@ -27,13 +27,15 @@ pub trait Nodes: Gate {
 }
 
 /// The cluster of this process.
-pub(crate) struct Joined {
+pub struct Joined {
     groups: std::sync::Arc<Groups>,
     gate: std::sync::Arc<dyn Gate>,
 }
 
 impl Joined {
-    pub(crate) fn new(groups: std::sync::Arc<Groups>) -> Self {
+    /// A node of it.
+    #[must_use]
+    pub fn new(groups: std::sync::Arc<Groups>) -> Self {
         Self { gate: groups.gate(), groups }
     }
 }

@@ -1,9 +1,7 @@
 //! The keys of a cluster: this node, the others, and how fast one that dies is noticed.
 
-use super::Sgc;
 use authentication::Keys;
 use config::Issue;
-use machine::identity::hash_combine;
 use replica::groups::{Member, Members};
 use runtime::NODES_MAX;
 use schemars::JsonSchema;
@@ -138,7 +136,8 @@ impl Cluster {
         }
     }
 
-    fn validate(&self, issues: &mut Vec<Issue>) {
+    /// Pushes what the types alone cannot refuse.
+    pub fn validate(&self, issues: &mut Vec<Issue>) {
         let mut issue = |at: &str, what: String, hint: &str| {
             issues.push(Issue::new(format!("cluster.{at}"), what, hint));
         };
@@ -200,29 +199,6 @@ impl Cluster {
                 Ok(_) => {}
             }
         }
-    }
-}
-
-impl Sgc {
-    pub(super) fn validate_cluster(&self, issues: &mut Vec<Issue>) {
-        let Some(cluster) = &self.cluster else { return };
-        cluster.validate(issues);
-        if self.shards != 1 {
-            let what = "a node of a cluster has one shard";
-            issues.push(Issue::new("shards", what, "set 1, and run more nodes"));
-        }
-    }
-
-    /// A number for what has to be alike at all nodes: what they are to the network.
-    pub(crate) fn cluster_digest(&self) -> u64 {
-        let alike = (
-            (&self.point_code_format, &self.point_codes, self.network_appearance),
-            (&self.sccp, &self.tcap, &self.subsystem, &self.translation),
-            self.application.iter().map(|it| (&it.name, &it.subsystem)).collect::<Vec<_>>(),
-            self.cluster.as_ref().map(|it| (&it.nodes, it.replicate, it.cluster)),
-        );
-        // What cannot be written as text is none of these.
-        hash_combine(0, &serde_json::to_vec(&alike).unwrap_or_default())
     }
 }
 

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a node stands, as it says once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Stands {
+pub struct Stands {
     /// A number for what has to be alike at all nodes.
-    pub(crate) digest: u64,
+    pub digest: u64,
     /// Dialogues that it serves.
-    pub(crate) dialogues: u32,
+    pub dialogues: u32,
     /// The nodes that it hears, as bits.
-    pub(crate) hears: u16,
+    pub hears: u16,
     /// Whether it gives its partitions away.
-    pub(crate) is_leaving: bool,
+    pub is_leaving: bool,
 }
 
 /// What is known of another node.
@@ -31,32 +31,32 @@ struct Peer {
 
 /// The other nodes.
 #[derive(Debug, Default)]
-pub(crate) struct Peers {
+pub struct Peers {
     all: BTreeMap<NodeId, Peer>,
 }
 
 impl Peers {
     /// A node is not heard any more, or has begun anew: what it said does not hold.
-    pub(crate) fn forget(&mut self, node: NodeId) {
+    pub fn forget(&mut self, node: NodeId) {
         self.all.remove(&node);
     }
 
     /// Ways that a node was told came back: it is told them again.
-    pub(crate) fn ways_returned(&mut self, node: NodeId) {
+    pub fn ways_returned(&mut self, node: NodeId) {
         if let Some(peer) = self.all.get_mut(&node) {
             peer.told_ways = None;
         }
     }
 
     /// The same of a rank: what stands there now is no rank, so that another one is news.
-    pub(crate) fn rank_returned(&mut self, node: NodeId, subsystem: u8) {
+    pub fn rank_returned(&mut self, node: NodeId, subsystem: u8) {
         if let Some(peer) = self.all.get_mut(&node) {
             peer.told_ranks.insert(subsystem, u8::MAX);
         }
     }
 
     /// A node says which group takes the dialogues of a subsystem there.
-    pub(crate) fn ranked(&mut self, node: NodeId, subsystem: u8, rank: Option<u8>) {
+    pub fn ranked(&mut self, node: NodeId, subsystem: u8, rank: Option<u8>) {
         let ranks = &mut self.all.entry(node).or_default().ranks;
         match rank {
             Some(rank) => drop(ranks.insert(subsystem, rank)),
@@ -65,47 +65,55 @@ impl Peers {
     }
 
     /// A node says where it has a way to.
-    pub(crate) fn leads(&mut self, node: NodeId, ways: &[PointCode]) {
+    pub fn leads(&mut self, node: NodeId, ways: &[PointCode]) {
         self.all.entry(node).or_default().ways = ways.iter().copied().collect();
     }
 
     /// A node says how it stands.
-    pub(crate) fn stand(&mut self, node: NodeId, stands: Stands) {
+    pub fn stand(&mut self, node: NodeId, stands: Stands) {
         self.all.entry(node).or_default().stands = Some(stands);
     }
 
-    pub(crate) fn standing(&self, node: NodeId) -> Option<Stands> {
+    /// How a node stands, if it has said so.
+    #[must_use]
+    pub fn standing(&self, node: NodeId) -> Option<Stands> {
         self.all.get(&node)?.stands
     }
 
-    pub(crate) fn leaves(&self, node: NodeId) -> bool {
+    /// Whether it gives its partitions away.
+    #[must_use]
+    pub fn leaves(&self, node: NodeId) -> bool {
         self.standing(node).is_some_and(|it| it.is_leaving)
     }
 
-    pub(crate) fn load(&self, node: NodeId) -> u32 {
+    /// Dialogues that it serves.
+    #[must_use]
+    pub fn load(&self, node: NodeId) -> u32 {
         self.standing(node).map_or(0, |it| it.dialogues)
     }
 
-    pub(crate) fn rank(&self, node: NodeId, subsystem: u8) -> Option<u8> {
+    /// The group that takes the dialogues of a subsystem there.
+    #[must_use]
+    pub fn rank(&self, node: NodeId, subsystem: u8) -> Option<u8> {
         self.all.get(&node)?.ranks.get(&subsystem).copied()
     }
 
-    pub(crate) fn reaches(&self, node: NodeId, dpc: PointCode) -> bool {
+    /// Whether it has a way to a point code.
+    #[must_use]
+    pub fn reaches(&self, node: NodeId, dpc: PointCode) -> bool {
         self.all.get(&node).is_some_and(|it| it.ways.contains(&dpc))
     }
 
     /// Every subsystem that one of those nodes takes dialogues of.
-    pub(crate) fn served(&self, nodes: &[NodeId]) -> BTreeSet<u8> {
+    #[must_use]
+    pub fn served(&self, nodes: &[NodeId]) -> BTreeSet<u8> {
         let known = nodes.iter().filter_map(|it| self.all.get(it));
         known.flat_map(|it| it.ranks.keys().copied()).collect()
     }
 
     /// Who has to be told these, which are noted as told.
-    pub(crate) fn lack_ways(
-        &mut self,
-        nodes: &[NodeId],
-        ways: &BTreeSet<PointCode>,
-    ) -> Vec<NodeId> {
+    #[must_use]
+    pub fn lack_ways(&mut self, nodes: &[NodeId], ways: &BTreeSet<PointCode>) -> Vec<NodeId> {
         let mut lack = Vec::new();
         for node in nodes {
             let peer = self.all.entry(*node).or_default();
@@ -118,7 +126,8 @@ impl Peers {
     }
 
     /// The same of ranks.
-    pub(crate) fn lack_ranks(
+    #[must_use]
+    pub fn lack_ranks(
         &mut self,
         nodes: &[NodeId],
         ranks: &BTreeMap<u8, u8>,

@@ -1,58 +1,16 @@
-//! What the cluster wants of this node ([`Grouped`]), and what it is told: the seam to
-//! [`replica::Groups`].
+//! What the cluster says of its groups, and what a standby is told.
 
-use super::Clustered;
-use super::batch::Batch;
-use super::copies::Change;
-use super::partition::{group, partition_of};
-use crate::Gateway;
-use crate::facts::Fact;
-use crate::shards::Work;
+use crate::batch::Batch;
+use crate::copies::Change;
+use crate::member::Clustered;
+use crate::partition::{group, partition_of};
 use machine::Time;
 use replica::DELTA_BYTES_MAX;
-use runtime::{Effects, GroupId, Grouped, NodeId, Pace};
-
-impl Gateway {
-    /// The cluster wants something.
-    pub(crate) fn of_group(&mut self, now: Time, input: Grouped<'_>, out: &mut Effects) {
-        let Some(of) = &mut self.sccp.clustered else { return };
-        if !of.notices(now, &input) {
-            return;
-        }
-        match input {
-            Grouped::Activate { group, epoch, is_current } => {
-                if let Some(partition) = partition_of(group) {
-                    self.sccp.activate(now, partition, epoch, is_current);
-                }
-            }
-            Grouped::Deactivate { group } => {
-                if let Some(partition) = partition_of(group) {
-                    self.sccp.deactivate(now, partition);
-                }
-            }
-            Grouped::Slice { group, number, cursor, room } => {
-                let Some(partition) = partition_of(group) else { return };
-                let next = self.sccp.slice(now, partition, cursor, room);
-                if let Some(of) = &mut self.sccp.clustered {
-                    of.telling.slices.push((partition, number, next));
-                }
-            }
-            Grouped::Post { from, bytes } => {
-                if let Some(transfer) = self.sccp.abroad(from, bytes) {
-                    self.facts.add(Fact::Sent, 1);
-                    self.dispatch(now, transfer);
-                }
-            }
-            Grouped::Returned { to, bytes } => self.sccp.returned_work(to, bytes),
-            _ => {}
-        }
-        self.run(now, out);
-    }
-}
+use runtime::{GroupId, Grouped, Pace};
 
 impl Clustered {
     /// Notes what is said; whether something follows from it at once.
-    fn notices(&mut self, now: Time, input: &Grouped<'_>) -> bool {
+    pub fn notices(&mut self, now: Time, input: &Grouped<'_>) -> bool {
         self.timers.now = now;
         match *input {
             Grouped::Delta { group, delta } => {
@@ -78,6 +36,7 @@ impl Clustered {
             Grouped::Serves { group, node, epoch } => {
                 let row = partition_of(group).and_then(|it| self.serving.get_mut(usize::from(it)));
                 row.into_iter().for_each(|row| *row = (node, epoch));
+                self.early.news(now);
                 true
             }
             Grouped::Node { node, is_alive } => {
@@ -85,17 +44,6 @@ impl Clustered {
                 true
             }
             _ => true,
-        }
-    }
-
-    /// Another node is heard, or is not any more.
-    fn hears(&mut self, now: Time, node: NodeId, is_alive: bool) {
-        self.peers.forget(node);
-        if is_alive && self.heard.insert(node, now).is_none() {
-            // It tells everything then, whatever it has told an earlier life of this node.
-            self.post(node, 0, &Work::Born);
-        } else if !is_alive {
-            self.heard.remove(&node);
         }
     }
 
@@ -108,14 +56,22 @@ impl Clustered {
         self.batches.reached(partition, reached);
     }
 
-    /// A partition is served here from now on.
-    pub(super) fn activated(&mut self, partition: u8, owner: u8) {
+    /// A partition is served here from now on, by dialogues that begin with that owner.
+    pub fn activated(&mut self, partition: u8, owner: Option<(u8, u64)>) {
         self.open.set(partition, true);
+        self.early.news(self.timers.now);
         self.counts.activated += 1;
         let has_standby = self.row(partition).is_some_and(|it| !it.standbys.is_empty());
         self.followed.set(partition, has_standby);
         self.behind.set(partition, false);
-        self.tell(partition, Change::Owner(owner));
+        if let Some((number, secret)) = owner {
+            self.tell(partition, Change::Owner(number, secret));
+        }
+    }
+
+    /// A partition is served here no more.
+    pub const fn ceased(&mut self, partition: u8) {
+        self.open.set(partition, false);
     }
 
     fn row(&self, partition: u8) -> Option<replica::groups::GroupRow> {
@@ -125,13 +81,14 @@ impl Clustered {
     }
 
     /// Whether a partition is given to another node by plan just now.
-    pub(super) fn is_handed_over(&self, partition: u8) -> bool {
+    #[must_use]
+    pub fn is_handed_over(&self, partition: u8) -> bool {
         self.row(partition).is_some_and(|it| it.moving)
     }
 
     /// Tells the standby of a partition. What is longer than a change may be is not told: a
     /// dialogue has a few hundred octets, and what is held of it is bounded.
-    pub(super) fn tell(&mut self, partition: u8, change: Change<'_>) {
+    pub fn tell(&mut self, partition: u8, change: Change<'_>) {
         let delta = change.write();
         if delta.len() <= DELTA_BYTES_MAX {
             self.counts.told += 1;
@@ -139,13 +96,18 @@ impl Clustered {
         }
     }
 
+    /// A piece of what stands was told: its number, and where the next one begins.
+    pub fn sliced(&mut self, partition: u8, number: u64, next: Option<u64>) {
+        self.telling.slices.push((partition, number, next));
+    }
+
     /// What this node itself keeps of a partition that it served.
-    pub(super) fn keep(&mut self, partition: u8, change: Change<'_>) {
+    pub fn keep_own(&mut self, partition: u8, change: Change<'_>) {
         self.copies.apply(self.timers.now, partition, &change.write());
     }
 
     /// What was told in this turn is waited for.
-    pub(super) fn mark(&mut self) {
+    pub fn mark(&mut self) {
         self.telling.mark += 1;
         let mark = self.telling.mark;
         self.batches.now.mark = mark;
@@ -155,7 +117,7 @@ impl Clustered {
     }
 
     /// The next batch that may leave.
-    pub(super) fn next_batch(&mut self) -> Option<Batch> {
+    pub fn next_batch(&mut self) -> Option<Batch> {
         let nodes = self.nodes.clone()?;
         self.batches.next(self.followed, |it| nodes.may_speak(group(it)))
     }

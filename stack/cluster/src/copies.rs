@@ -2,10 +2,11 @@
 //! octets; and the words by which it is told.
 //!
 //! ```text
-//!   stands: 1, slot (4 octets), fields      gone: 2, slot      owner: 3, number
+//!   stands: 1, slot (4 octets), fields      gone: 2, slot      owner: 3, number, secret (8 octets)
 //! ```
-//! The *owner* is the table of the partition that the node uses which serves: who serves next uses
-//! the one after it, so that no transaction identifier has two owners (`tcap`, `table.rs`).
+//! An *owner* is a table of the partition, and what the identifiers of its dialogues are made with:
+//! the last one is that of the node which serves. Who serves next uses another table and another
+//! secret, so that no transaction identifier has two owners (`tcap`, `table.rs`).
 
 use machine::Time;
 use std::collections::BTreeMap;
@@ -15,17 +16,24 @@ const GONE: u8 = 2;
 const OWNER: u8 = 3;
 /// Dialogues of a partition, at most: its slots.
 const SLOTS: u32 = 1 << 18;
+/// Tables of a partition.
+const OWNERS: u8 = 4;
 
 /// A change of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change<'a> {
+pub enum Change<'a> {
+    /// A dialogue stands so: its slot, and its fields.
     Stands(u32, &'a [u8]),
+    /// One is over.
     Gone(u32),
-    Owner(u8),
+    /// The number of an owner's table, and its secret.
+    Owner(u8, u64),
 }
 
 impl<'a> Change<'a> {
-    pub(crate) fn write(self) -> Vec<u8> {
+    /// As octets.
+    #[must_use]
+    pub fn write(self) -> Vec<u8> {
         match self {
             Self::Stands(slot, fields) => {
                 let mut out = Vec::with_capacity(fields.len() + 5);
@@ -35,15 +43,18 @@ impl<'a> Change<'a> {
                 out
             }
             Self::Gone(slot) => [&[GONE][..], &slot.to_be_bytes()].concat(),
-            Self::Owner(number) => vec![OWNER, number],
+            Self::Owner(number, secret) => [&[OWNER, number][..], &secret.to_be_bytes()].concat(),
         }
     }
 
     /// None: another version's, or cut off.
-    pub(crate) fn read(octets: &'a [u8]) -> Option<Self> {
+    #[must_use]
+    pub fn read(octets: &'a [u8]) -> Option<Self> {
         let (kind, rest) = octets.split_first()?;
         if *kind == OWNER {
-            return rest.first().map(|it| Self::Owner(*it));
+            let (number, rest) = rest.split_first()?;
+            let secret = u64::from_be_bytes(*rest.first_chunk()?);
+            return Some(Self::Owner(*number, secret)).filter(|_| *number < OWNERS);
         }
         let (slot, fields) = rest.split_first_chunk()?;
         let slot = Some(u32::from_be_bytes(*slot)).filter(|it| *it < SLOTS)?;
@@ -57,21 +68,23 @@ impl<'a> Change<'a> {
 
 /// A partition's dialogues.
 #[derive(Debug, Default)]
-pub(crate) struct Copy {
+pub struct Copy {
     /// When each was told, and its fields: times in them count from there.
     records: BTreeMap<u32, (Time, Box<[u8]>)>,
     octets: usize,
-    owner: Option<u8>,
+    owners: Vec<(u8, u64)>,
 }
 
 impl Copy {
-    /// The table that the node used which served last, if one is known.
-    pub(crate) const fn owner(&self) -> Option<u8> {
-        self.owner
+    /// Tables of which something stands, and their secrets. The node that served last used the last
+    /// one.
+    #[must_use]
+    pub fn owners(&self) -> &[(u8, u64)] {
+        &self.owners
     }
 
     /// Slots of dialogues, when each was told, and its fields.
-    pub(crate) fn records(&self) -> impl Iterator<Item = (u32, Time, &[u8])> {
+    pub fn records(&self) -> impl Iterator<Item = (u32, Time, &[u8])> {
         self.records.iter().map(|(slot, (at, octets))| (*slot, *at, &**octets))
     }
 
@@ -91,30 +104,34 @@ impl Copy {
 
 /// The copies of a node.
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
+pub struct Copies {
     all: BTreeMap<u8, Copy>,
 }
 
 impl Copies {
     /// Takes a change; whether it was understood.
-    pub(crate) fn apply(&mut self, now: Time, partition: u8, delta: &[u8]) -> bool {
+    pub fn apply(&mut self, now: Time, partition: u8, delta: &[u8]) -> bool {
         let Some(change) = Change::read(delta) else { return false };
         let copy = self.all.entry(partition).or_default();
         match change {
             Change::Stands(slot, fields) => copy.insert(now, slot, fields),
             Change::Gone(slot) => copy.remove(slot),
-            Change::Owner(number) => copy.owner = Some(number),
+            Change::Owner(number, secret) => {
+                copy.owners.retain(|it| it.0 != number);
+                copy.owners.push((number, secret));
+            }
         }
         true
     }
 
-    /// A snapshot follows, or this node serves it.
-    pub(crate) fn take(&mut self, partition: u8) -> Copy {
+    /// Takes a partition's copy: a snapshot follows, or this node serves it.
+    pub fn take(&mut self, partition: u8) -> Copy {
         self.all.remove(&partition).unwrap_or_default()
     }
 
     /// Dialogues and octets of a partition's copy.
-    pub(crate) fn size(&self, partition: u8) -> (usize, usize) {
+    #[must_use]
+    pub fn size(&self, partition: u8) -> (usize, usize) {
         self.all.get(&partition).map_or((0, 0), |it| (it.records.len(), it.octets))
     }
 }
@@ -127,7 +144,9 @@ mod tests {
     fn a_copy_has_the_last_word_on_each_dialogue() {
         let mut copies = Copies::default();
         let told = [
-            Change::Owner(2),
+            Change::Owner(2, 7),
+            Change::Owner(1, 8),
+            Change::Owner(2, 9),
             Change::Stands(7, b"first"),
             Change::Stands(8, b"other"),
             Change::Stands(7, b"last word"),
@@ -141,7 +160,7 @@ mod tests {
         }
         assert_eq!((copies.size(3), copies.size(4)), ((1, 9), (0, 0)));
         let copy = copies.take(3);
-        assert_eq!(copy.owner(), Some(2));
+        assert_eq!(copy.owners(), [(1, 8), (2, 9)]);
         assert_eq!(
             copy.records().collect::<Vec<_>>(),
             [(7, Time::from_millis(5), &b"last word"[..])]
@@ -152,7 +171,9 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_beyond_a_partition_is_not_understood() {
         let mut copies = Copies::default();
-        for octets in [&[][..], &[1, 0, 0, 0], &[2], &[3], &[4, 0, 0, 0, 0], &[1, 0, 4, 0, 0]] {
+        let far = [3, 4, 0, 0, 0, 0, 0, 0, 0, 0];
+        let cut = [&[][..], &[1, 0, 0, 0], &[2], &[3], &[3, 1, 0], &[4, 0, 0, 0, 0], &far];
+        for octets in cut.into_iter().chain([&[1, 0, 4, 0, 0][..]]) {
             assert!(!copies.apply(Time::ZERO, 0, octets), "{octets:?}");
         }
     }
