@@ -1,6 +1,6 @@
-//! What another node of a cluster of signalling gateways says: posts and changes of dialogues are read
-//! or refused, what is read is written and read the same again, and a node that takes it keeps no
-//! more than it was told.
+//! What another node of a cluster of signalling gateways says: posts and changes of dialogues are
+//! read or refused, what is read is written and read the same again, and a node that takes it keeps
+//! no more than it was told.
 
 use cluster::config::Cluster;
 use cluster::{Change, Clustered, Copies, Post, Settings};

@@ -1,9 +1,10 @@
 //! What nodes of a cluster post to each other: in order, once, for as long as both live.
 //!
 //! A way has one stream of them in each direction, numbered, acknowledged and sent again like the
-//! changes of a group. What the other node has not acknowledged when another life of it is heard, or
-//! when it has made its way anew, or falls silent, is given back, with a word whether it has left: that
-//! may have arrived, and comes neither later nor twice. So is what finds it silent, or its queue full.
+//! changes of a group. What the other node has not acknowledged when another life of it is heard,
+//! when it has made its way anew, or falls silent, is given back, with a word whether it has left:
+//! that may have arrived, and comes neither later nor twice. So is what finds it silent, or its
+//! queue full.
 
 use crate::sink::Sink;
 use crate::source::{Source, TakenBack};

@@ -835,9 +835,7 @@ fn what_was_on_its_way_to_a_node_that_fell_silent_comes_neither_later_nor_twice(
     for is_dead in [false, true] {
         let mut world = World::new(3, 3, 1);
         world.settle(3_000);
-        let taken = |world: &mut World| {
-            std::mem::take(&mut world.homes.get_mut(&2).unwrap().posts)
-        };
+        let taken = |world: &mut World| std::mem::take(&mut world.homes.get_mut(&2).unwrap().posts);
         world.post(1, 2, 1..2);
         world.run(20);
         assert_eq!(taken(&mut world), [1]);
