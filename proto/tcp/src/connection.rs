@@ -94,6 +94,16 @@ pub struct Connection {
     pub(crate) passed: Time,
 }
 
+/// What the far end takes (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    pub octets: usize,
+    /// The segment that said so: its number, and what it acknowledged.
+    pub of: (u32, u32),
+    /// The most that it ever took.
+    pub most: usize,
+}
+
 /// What leaves (RFC 9293 §3.3.1: SND).
 #[derive(Debug)]
 pub(crate) struct Out {
@@ -106,11 +116,7 @@ pub(crate) struct Out {
     /// Whether a FIN follows, and its number once it has left.
     pub closes: bool,
     pub fin: Option<u32>,
-    /// What the far end takes, and the segment that said so.
-    pub window: usize,
-    pub window_of: (u32, u32),
-    /// The most that it ever took.
-    pub window_max: usize,
+    pub window: Window,
     pub mss: usize,
     pub congestion: usize,
     pub threshold: usize,
@@ -174,9 +180,7 @@ impl Out {
             queue: VecDeque::new(),
             closes: false,
             fin: None,
-            window: 0,
-            window_of: (0, 0),
-            window_max: 0,
+            window: Window::default(),
             mss: usize::from(MSS_UNSAID),
             congestion: 0,
             threshold: usize::MAX,
@@ -201,9 +205,8 @@ impl Out {
 
     /// The far end takes so many octets, as the segment with these numbers says.
     pub fn offered(&mut self, window: u16, of: (u32, u32)) {
-        self.window = usize::from(window);
-        self.window_max = self.window_max.max(self.window);
-        self.window_of = of;
+        let octets = usize::from(window);
+        self.window = Window { octets, of, most: self.window.most.max(octets) };
     }
 
     /// Numbers on their way.

@@ -101,7 +101,7 @@ impl Connection {
     fn may_acknowledge(&self, ack: u32, begins: bool) -> bool {
         let out = &self.out;
         let is_old = !is_before(out.una, ack);
-        let is_too_old = is_old && (begins || between(ack, out.una) > out.window_max);
+        let is_too_old = is_old && (begins || between(ack, out.una) > out.window.most);
         !is_too_old && !is_before(out.max, ack)
     }
 
@@ -124,16 +124,16 @@ impl Connection {
             if window == 0 {
                 out.retries = 0; // somebody is there, if only with a closed window
             }
-            let says_nothing = it.span() == 0 && window == out.window && out.in_flight() > 0;
+            let says_nothing = it.span() == 0 && window == out.window.octets && out.in_flight() > 0;
             out.duplicates = if says_nothing { out.duplicates.saturating_add(1) } else { 0 };
             if out.duplicates == DUPLICATES && !is_before(out.una, out.recovers) {
                 self.lost();
             }
         }
         let out = &mut self.out;
-        let (by, ack) = out.window_of;
+        let (by, ack) = out.window.of;
         if is_before(by, it.seq) || by == it.seq && !is_before(it.ack, ack) {
-            let opens = out.window == 0 && window > 0 && it.ack == out.una;
+            let opens = out.window.octets == 0 && window > 0 && it.ack == out.una;
             out.offered(it.window, (it.seq, it.ack));
             if opens && out.in_flight() == PROBE {
                 // What has probed the window was not taken: it leaves again with what follows.

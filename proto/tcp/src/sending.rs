@@ -100,9 +100,9 @@ impl Connection {
             return unsent.min(PROBE);
         }
         let in_flight = out.in_flight();
-        let may = out.window.min(out.congestion).saturating_sub(in_flight);
+        let may = out.window.octets.min(out.congestion).saturating_sub(in_flight);
         let octets = unsent.min(may).min(out.mss);
-        let is_few = octets < unsent && octets < out.mss.min(out.window_max / 2);
+        let is_few = octets < unsent && octets < out.mss.min(out.window.most / 2);
         if is_few && in_flight > 0 { 0 } else { octets }
     }
 
@@ -154,7 +154,7 @@ impl Connection {
         }
         let out = &mut self.out;
         out.retries += 1;
-        let is_shut = out.window == 0 && out.unsent() > 0 && !begins;
+        let is_shut = out.window.octets == 0 && out.unsent() > 0 && !begins;
         if out.in_flight() > 0 && !is_shut && !begins {
             out.threshold = (out.in_flight() / 2).max(2 * out.mss);
             out.congestion = out.mss;
@@ -165,7 +165,7 @@ impl Connection {
         // A FIN leaves again behind its octets, under the number that it has: the far end may have
         // it, and say so late.
         (out.nxt, out.syn) = (out.una, begins);
-        out.probes = out.window == 0 && !begins && out.unsent() > 0;
+        out.probes = out.window.octets == 0 && !begins && out.unsent() > 0;
         out.again_at = Some(now + out.timer.rto());
     }
 

@@ -2,11 +2,14 @@
 //! (TS 24.229 §5.2.6.3, §5.2.6.4; RFC 7315 §4.6).
 
 use super::relay::Relay;
+use super::source::{Found, opposite};
+use super::transfer::Transfer;
+use crate::{Arrived, Controller};
 use ims::{Access, CHARGING, Charged};
 use machine::identity::Side;
+use machine::slots::Key;
 use runtime::PortId;
 use sip::{Header, Message};
-use sip_stack::leg::Leg;
 use sip_stack::realm::{RealmId, Realms};
 use sip_stack::write::Set;
 
@@ -25,25 +28,34 @@ pub(super) fn charged(
     ims.charged(to, message.header(Header::PChargingVector)?)
 }
 
-/// Appends what a request within a dialog says that came by `from` and leaves on that leg; what the
-/// request itself must not say then.
-pub(super) fn within(
-    ims: &Access,
-    realms: &Realms,
-    relay: &Relay,
-    from: PortId,
-    leg: &Leg,
-    out: &mut Vec<u8>,
-) -> Set {
-    let before = out.len();
-    if realms.row(leg.realm).trusted {
+/// A request within a dialog goes on over its other leg: what it says of charging there, and what its
+/// answers will say.
+pub(super) fn in_dialog(
+    controller: &mut Controller,
+    at: &Arrived<'_>,
+    found: Found,
+    key: Key,
+    transfer: &mut Transfer,
+) {
+    let Controller { ims, border, calls, .. } = controller;
+    let leg = calls.table.at_mut(found.key).and_then(|call| opposite(call, found));
+    let (Some(leg), Some(relay)) = (leg, calls.relays.at_mut(key)) else { return };
+    let charged = charged(ims, &border.realms, at.message, at.realm, leg.flow.port);
+    relay.texts.charging = charged.map(|it| it.answer).unwrap_or_default();
+    let before = transfer.lines.len();
+    if border.realms.row(leg.realm).trusted {
+        let lines = &mut transfer.lines;
         match (relay.from, &leg.charging) {
-            (Side::A, _) => ims.tell_core_within(from, leg.flow.local.ip(), relay.secret, out),
-            (Side::B, Some(line)) => out.extend_from_slice(line),
+            (Side::A, _) => {
+                ims.tell_core_within(at.flow.port, leg.flow.local.ip(), relay.secret, lines);
+            }
+            (Side::B, Some(line)) => lines.extend_from_slice(line),
             (Side::B, None) => {}
         }
     }
-    if out.len() > before { CHARGING } else { Set::default() }
+    if transfer.lines.len() > before {
+        transfer.drop = transfer.drop.and(CHARGING); // the request itself does not say it then
+    }
 }
 
 /// Appends what a response says of a relay; what the response itself must not say then.

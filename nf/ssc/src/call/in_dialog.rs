@@ -3,7 +3,7 @@
 use super::ack::{begin, hops_left};
 use super::open::tag;
 use super::relay::Phase;
-use super::source::{Found, leg_of, objection};
+use super::source::{Found, leg_of, objection, opposite};
 use super::{Kind, State, charging, lost, released};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
@@ -297,19 +297,13 @@ impl Controller {
         if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
             self.calls.hand_names(at.now, message, door.realm);
         }
+        charging::in_dialog(self, at, found, key, &mut transfer);
         let believed = self.border.is_authenticated(at.realm, &at.flow);
         let Some(y) = self.calls.table.at_mut(found.key).and_then(|call| opposite(call, found))
         else {
             return;
         };
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
-        let flow = y.flow;
-        let (ims, realms) = (&self.ims, &self.border.realms);
-        let charged = charging::charged(ims, realms, message, at.realm, flow.port);
-        relay.texts.charging = charged.map(|it| it.answer).unwrap_or_default();
-        let (lines, from) = (&mut transfer.lines, at.flow.port);
-        let own = charging::within(ims, realms, relay, from, y, lines);
-        transfer.drop = transfer.drop.and(own);
         let number = if found.again.is_some() { y.invite_cseq } else { y.local_cseq };
         let door = self.border.realms.door(flow.port);
         let reserved = match found.again {
@@ -421,16 +415,6 @@ fn leg_at(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
         Side::A => Some(&mut call.a),
         Side::B if call.b.fork == found.fork => Some(&mut call.b),
         Side::B => call.forks.iter_mut().find(|leg| leg.fork == found.fork),
-    }
-}
-
-/// The leg that a request which came on another goes out on.
-fn opposite(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
-    match found.side {
-        Side::A if call.b.fork != found.fork => {
-            call.forks.iter_mut().find(|leg| leg.fork == found.fork)
-        }
-        side => Some(call.leg_mut(side.other())),
     }
 }
 

@@ -402,6 +402,7 @@ impl Controller {
         } else {
             self.egress.facts.add(Fact::RequestsRelayed, 1);
         }
+        self.charge(key, at.message, way);
         self.launch(at.now, key, (at.message, body), way, out);
     }
 
@@ -449,7 +450,6 @@ impl Controller {
             transfer.drop = transfer.drop.and(own);
         }
         let believed = self.border.is_authenticated(relay.realms.up, &relay.upstream);
-        self.charge(key, message, way);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
@@ -586,6 +586,7 @@ impl Controller {
         if let Ok(message) = &parsed
             && let Ok(body) = self.media_again(now, key, message, &way)
         {
+            self.charge(key, message, &way);
             self.launch(now, key, (message, body), &way, out);
             is_sent = true;
         }

@@ -38,6 +38,16 @@ pub(super) struct Found {
     pub again: Option<Branch>,
 }
 
+/// The leg that a request which came on another goes out on.
+pub(super) fn opposite(call: &mut super::Call, found: Found) -> Option<&mut Leg> {
+    match found.side {
+        Side::A if call.b.fork != found.fork => {
+            call.forks.iter_mut().find(|leg| leg.fork == found.fork)
+        }
+        side => Some(call.leg_mut(side.other())),
+    }
+}
+
 /// How closely a request is held against the places that its far end is known at.
 #[derive(Debug, Clone, Copy)]
 struct Measure {
