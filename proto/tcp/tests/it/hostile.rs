@@ -218,7 +218,7 @@ fn a_window_that_opens_by_a_few_octets_is_not_followed_and_one_that_was_closed_i
     let now = world.now;
     let ack = |ack, window| Segment { window, ..segment(wanted, ack, Flags::ACK) };
     world.end(0).receive(now, &ack(first, 2_400));
-    assert!(world.end(0).send(&[7; 20_000]));
+    assert!(world.end(0).send(&vec![7; 20_000]));
     let octets = |left: Vec<(u32, usize, Flags)>| left.iter().map(|it| it.1).sum::<usize>();
     assert_eq!(octets(said(&mut world, 0)), 2_400);
     for few in 1..20 {
