@@ -116,7 +116,8 @@ impl Store {
         (self.table.rows_max, self.table.octets_max) = (limits.rows_max, limits.octets_max);
     }
 
-    /// Asks; the answer comes from [`Store::answer`]: at once, but for a put that is promised to the
+    /// Asks; the answer comes from [`Store::answer`]: at once, but for a put that is promised to
+    /// the
     /// disk. What is asked of its key meanwhile sees it, though it may yet be refused.
     pub fn ask(&mut self, now: Time, ticket: u64, question: Question) {
         let answer = match question {
@@ -219,7 +220,8 @@ impl Store {
         self.trouble = None;
         self.unread = unread;
         if core::mem::replace(&mut self.is_known, true) {
-            // Until there is a snapshot, the log says at least that what was refused does not stand.
+            // Until there is a snapshot, the log says at least that what was refused does not
+            // stand.
             for key in core::mem::take(&mut self.refused) {
                 let stands = self.table.row(&key).map(|(row, until)| (row.to_vec(), until));
                 match &stands {
@@ -441,7 +443,7 @@ mod tests {
         let mut store = opened();
         let (mut octets, mut hung_up) = (0, 0);
         for n in 0..3_000u32 {
-            put(&mut store, &n.to_be_bytes(), &[1; 64 << 10], Promise::Memory);
+            put(&mut store, &n.to_be_bytes(), &vec![1; 64 << 10], Promise::Memory);
             let (others, words) = flushed(&mut store);
             octets += words.len();
             hung_up += others;

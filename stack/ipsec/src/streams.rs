@@ -6,7 +6,8 @@
 //! protect_packet ←── leave ←── connections, by set and lane ←── send ←── messages
 //! ```
 //! Each end of a lane has one port (TS 33.203 §7.1): a set has at most one connection in each lane,
-//! which ends with it. What connections hold is bounded by source and in all (`shares`). The machine
+//! which ends with it. What connections hold is bounded by source and in all (`shares`). The
+//! machine
 //! is [`tcp::Connection`].
 
 use crate::endpoint::{Arrived, Endpoint};

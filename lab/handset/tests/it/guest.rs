@@ -111,8 +111,8 @@ impl Xfrm {
             let way = if leaves { "out" } else { "in" };
             let _ = writeln!(
                 commands,
-                "/debian/ip xfrm state add src {from} dst {to} proto esp spi {spi} reqid {spi} mode \
-                 transport replay-window 32 auth-trunc 'hmac(sha1)' {code} 96 enc 'cbc(aes)' \
+                "/debian/ip xfrm state add src {from} dst {to} proto esp spi {spi} reqid {spi} \
+                 mode transport replay-window 32 auth-trunc 'hmac(sha1)' {code} 96 enc 'cbc(aes)' \
                  {cipher} || exit 1\n\
                  /debian/ip xfrm policy add src {from} dst {to} proto {protocol} sport {sport} \
                  dport {dport} dir {way} tmpl src {from} dst {to} proto esp reqid {spi} mode \
@@ -226,12 +226,14 @@ fn sipp_registers_and_sends_by_tcp_inside_of_its_kernels_esp() {
             .replace("KEY", &hex(&key))
             .replace("OPERATOR", &hex(&operator));
         put("/tmp/aka.xml", &scenario);
-        // It has two connections in the clear, one of which it does not use; the third leaves by the
+        // It has two connections in the clear, one of which it does not use; the third leaves by
+        // the
         // port that it has agreed on, for the kernel takes the even one if it can.
         guest().run("echo 6200 6201 >/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let command = "cd /tmp && TERM=linux /usr/bin/sipp -sf aka.xml -i 10.92.0.2 -t tn -m 1 \
             -max_socket 100 -nostdin -timeout 25 -auth_uri ims.example.org -trace_err \
-            -error_file aka.errors 10.92.0.1:5060 >aka.log 2>&1 || { cat aka.errors; tail -c 2000 aka.log; exit 1; }";
+            -error_file aka.errors 10.92.0.1:5060 >aka.log 2>&1 \
+            || { cat aka.errors; tail -c 2000 aka.log; exit 1; }";
         std::thread::scope(|scope| {
             let sipp = scope.spawn(move || guest().run(command));
             install(&core, &running, &subscriber.impi);

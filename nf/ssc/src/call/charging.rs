@@ -28,7 +28,8 @@ pub(super) fn charged(
     ims.charged(to, message.header(Header::PChargingVector)?)
 }
 
-/// A request within a dialog goes on over its other leg: what it says of charging there, and what its
+/// A request within a dialog goes on over its other leg: what it says of charging there, and what
+/// its
 /// answers will say.
 pub(super) fn in_dialog(
     controller: &mut Controller,
