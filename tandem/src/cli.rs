@@ -12,7 +12,7 @@ pub use guardian::Guardian;
 pub use transcoder::Transcoder;
 
 use crate::complete::{Name, functions, functions_and_peers, names, peers, sites};
-use crate::ctl::{FunctionWords, SctpCommand};
+use crate::ctl::{DiameterCommand, FunctionWords, SctpCommand};
 pub use crate::output::Output;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -222,6 +222,12 @@ pub enum CtlCommand {
         /// What of it.
         #[command(subcommand)]
         command: Option<SctpCommand>,
+    },
+    /// Diameter: peers, connections, the last messages; without more, the peers.
+    Diameter {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<DiameterCommand>,
     },
     /// Write messages of functions to a file that Wireshark opens, from the trails of the service
     /// assurance.

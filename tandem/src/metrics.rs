@@ -28,6 +28,7 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
     let upper = [&[of::<sccp::Fact>(), of::<tcap::Fact>()][..], &sgc::empty_tables()[..]].concat();
     let pe = [vec![of::<pe::Fact>()], dataplane::empty_tables().to_vec()].concat();
     let msc = [vec![of::<msc::Fact>()], msc::empty_tables().to_vec()].concat();
+    let ipsmgw = vec![of::<ipsmgw::Fact>(), of::<ipsmgw::DoorFact>(), of::<ipsmgw::HomeFact>()];
     let pairs = vec![of::<replica::ReplicaFact>(), of::<replica::ArbiterFact>()];
     let ssc =
         vec![of::<ssc::Fact>(), ssc::next_hop_table().cells(), of::<media_stack::MediaFact>()];
@@ -40,7 +41,8 @@ pub fn parts() -> Vec<(&'static str, Vec<Cells>)> {
         ("Route reflector", vec![of::<rr::Fact>(), bgp_stack::peer_table().cells()]),
         ("Provider edge", pe),
         ("Media controller", msc),
-        ("IP short message gateway", vec![of::<ipsmgw::Fact>(), of::<ipsmgw::DoorFact>()]),
+        ("IP short message gateway", ipsmgw),
+        ("Diameter of a function", diameter_stack::empty_tables()),
         ("Service assurance", sas),
         (
             "Shards, ports and queues of every function",

@@ -19,7 +19,8 @@ use std::path::PathBuf;
 /// Seconds that a shell waits for an answer at most.
 const PATIENCE_S: u64 = 2;
 /// Questions that list peers, and the key of the peer's name.
-const PEERS: [(&str, &str); 2] = [("bgp/summary", "peer"), ("m3ua/asps", "name")];
+const PEERS: [(&str, &str); 3] =
+    [("bgp/summary", "peer"), ("m3ua/asps", "name"), ("diameter/peers", "peer")];
 
 /// Names that begin with what was typed.
 pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {

@@ -4,12 +4,14 @@ mod capture;
 mod client;
 mod complete;
 mod configuration;
+mod diameter;
 mod sctp;
 mod show;
 mod target;
 
 pub use client::Client;
 pub use complete::known;
+pub use diameter::DiameterCommand;
 pub use local::{query, segment};
 pub use sctp::SctpCommand;
 pub use show::{Action, act, asked, asked_and, pages};
@@ -105,6 +107,7 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         }
         CtlCommand::Capture(wanted) => capture::capture(&client, &wanted),
         CtlCommand::Sctp { command } => sctp::sctp(&client, form, command),
+        CtlCommand::Diameter { command } => diameter::diameter(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             show::counters(&client, form, name, function, all)
         }

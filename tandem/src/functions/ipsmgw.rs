@@ -3,9 +3,10 @@
 mod words;
 
 use super::ssc::tls;
-use super::{Kind, StartContext, Started, first_changed, listen};
+use super::{Kind, StartContext, Started, by_diameter, first_changed, listen};
 use crate::exposure::{capture, is_remote};
 use config::keys;
+use config::need::Wanted;
 use config::{Doorway, Issue};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
@@ -33,12 +34,17 @@ impl Kind for Ipsmgw {
 
     fn listens(&self) -> Vec<Doorway> {
         let listens = self.listen.iter().enumerate();
-        listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text)).collect()
+        let sip = listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text));
+        let section = self.diameter_section();
+        let diameter = section.iter().flat_map(|it| by_diameter::listens(it, Self::diameter_path));
+        sip.chain(diameter).collect()
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let own = self.tls.iter().flat_map(|it| tls::unusable(it, directory));
         let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
+        let node = self.diameter.iter().flat_map(|it| by_diameter::unusable(it, directory));
+        issues.extend(node.map(|it| it.under("diameter")));
         issues.extend(self.load(directory).err());
         issues
     }
@@ -55,8 +61,16 @@ impl Kind for Ipsmgw {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
         }
+        let section = self.diameter_section();
+        let diameter = section.iter().flat_map(by_diameter::exposures);
+        found.extend(diameter.map(|it| Issue { path: Self::diameter_path(&it.path), ..it }));
         found.extend(self.capture.as_deref().and_then(capture));
         found
+    }
+
+    fn needs(&self) -> Vec<Wanted> {
+        let sctp = self.diameter.as_ref().and_then(|it| it.sctp.as_ref());
+        sctp.map(|it| it.needs("diameter.sctp.carrier")).unwrap_or_default()
     }
 
     fn cores(&self) -> &[usize] {
@@ -75,6 +89,7 @@ impl Kind for Ipsmgw {
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
         section.tls.iter_mut().for_each(|it| tls::locate(it, directory));
+        section.diameter.iter_mut().for_each(|it| by_diameter::locate(it, directory));
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
         Ok(section)
@@ -107,7 +122,11 @@ impl Kind for Ipsmgw {
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        config::closing(&self.listens(), &new.listens())
+        let both = self.diameter_section().zip(new.diameter_section());
+        let diameter = both.map(|(old, new)| old.interruptions(&new)).unwrap_or_default();
+        let diameter = diameter.into_iter();
+        let moved = diameter.map(|it| Issue { path: Self::diameter_path(&it.path), ..it });
+        moved.chain(config::closing(&self.listens(), &new.listens())).collect()
     }
 
     fn start(
