@@ -1,17 +1,20 @@
-//! The gateway as a shard runs it: SIP on ports, transactions, next hops, the store.
+//! The gateway as a shard runs it: SIP on ports, transactions, next hops, the store, links to
+//! signalling gateways.
 //!
 //! ```text
 //!   In::Message ─→ trusted? ─→ Transactions ─→ sip_text ─→ Gateway ─→ Respond, Send ─→ out
-//!                                                            │  ↑
-//!                                                    Question ↓  │ Answer
+//!                                                      │  ↑    │  ↑
+//!                                      Request ↓  │ Indication │  │ Answer
+//!          an [[sgc.application]] ⇄ Links ───────┴──┘          ↓  │
 //!                                            keyed::Store ⇄ journal (a channel)
 //! ```
 //! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
 //! nothing behind.
 
-use crate::config::{CAPTURE_PORT, Ipsmgw, STORE_PORT};
+use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
+use crate::ladder::Ladder;
 use crate::rows::MESSAGES;
 use crate::sending::Leaving;
 use crate::sip_text;
@@ -35,6 +38,8 @@ use sip_stack::upstream::upstream;
 use sip_stack::write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tcu::{Indication, Request};
+use tcu_stack::Links;
 use trail::{Capture, Event, Field};
 use transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 
@@ -83,6 +88,10 @@ pub struct ShortMessageGateway {
     pub(crate) leaving: BTreeMap<Sent, Leaving>,
     operators: BTreeMap<u64, Ticket>,
     numbers: u64,
+    pub(crate) links: Links,
+    /// Whether the gateway was told that a link stands.
+    is_linked: bool,
+    pub(crate) ladder: Ladder,
     pub(crate) random: ChaCha12Rng,
     is_draining: bool,
 }
@@ -122,6 +131,9 @@ impl ShortMessageGateway {
             leaving: BTreeMap::new(),
             operators: BTreeMap::new(),
             numbers: 0,
+            links: Links::new(&config.links(), now),
+            is_linked: false,
+            ladder: Ladder::default(),
             random,
             is_draining: false,
             config,
@@ -338,14 +350,66 @@ impl ShortMessageGateway {
             for it in wanted.drain(..) {
                 self.want(now, it, out);
             }
-            let Some((ticket, answer)) = self.store.answer() else { return };
-            let answer = match answer {
-                keyed::Answer::Failed => Answer::Failed,
-                keyed::Answer::Row(None) => Answer::Row(None),
-                keyed::Answer::Row(Some(octets)) => Answer::Row(self.row(&octets)),
-            };
-            self.gateway.step(now, Input::Stored { ticket, answer }, &mut wanted);
+            match self.next_input() {
+                Some(Input::Network(it)) => self.indicated(now, it, &mut wanted),
+                Some(input) => self.gateway.step(now, input, &mut wanted),
+                None => return,
+            }
         }
+    }
+
+    fn ask_network(&mut self, now: Time, request: Request, out: &mut Effects) {
+        self.links.request(request.clone(), out);
+        let begins = match &request {
+            Request::Begin { reference, .. } => {
+                let flow = self.links.flow_of_begin(*reference);
+                self.gateway.trail_of_begin(*reference).map(|trail| (flow, trail))
+            }
+            _ => None,
+        };
+        self.ladder.sent(&mut self.wire, now, &request, begins);
+    }
+
+    /// Tells the gateway a primitive. The trail of a dialogue is that of its flow, which a peer's
+    /// has once the gateway knows of it.
+    fn indicated(&mut self, now: Time, it: Indication, wanted: &mut Vec<Output>) {
+        if let Indication::Begun { reference, dialogue } = &it
+            && let Some(trail) = self.gateway.trail_of_begin(*reference)
+        {
+            self.ladder.opened(*dialogue, (self.links.flow_of(*dialogue), trail));
+        }
+        let Indication::Begin { dialogue, .. } = it else {
+            self.ladder.received(&mut self.wire, now, &it);
+            return self.gateway.step(now, Input::Network(it), wanted);
+        };
+        self.gateway.step(now, Input::Network(it.clone()), wanted);
+        let trail = self.gateway.trail_of_dialogue(dialogue);
+        let trail = trail.unwrap_or_else(|| self.random.next_u64());
+        self.ladder.opened(dialogue, (self.links.flow_of(dialogue), trail));
+        self.ladder.received(&mut self.wire, now, &it);
+    }
+
+    /// What links and the store have for the gateway next.
+    fn next_input(&mut self) -> Option<Input> {
+        let is_linked = self.links.is_connected();
+        if is_linked && !self.is_linked {
+            self.is_linked = true;
+            return Some(Input::Connected(true));
+        }
+        if let Some(it) = self.links.indication() {
+            return Some(Input::Network(it));
+        }
+        if self.is_linked && !is_linked {
+            self.is_linked = false;
+            return Some(Input::Connected(false));
+        }
+        let (ticket, answer) = self.store.answer()?;
+        let answer = match answer {
+            keyed::Answer::Failed => Answer::Failed,
+            keyed::Answer::Row(None) => Answer::Row(None),
+            keyed::Answer::Row(Some(octets)) => Answer::Row(self.row(&octets)),
+        };
+        Some(Input::Stored { ticket, answer })
     }
 
     fn row(&self, octets: &[u8]) -> Option<Row> {
@@ -378,8 +442,9 @@ impl ShortMessageGateway {
                 let Some(ticket) = self.operators.remove(&ticket) else { return };
                 out.answer(ticket, crate::ask::taken(outcome));
             }
-            // Without a network nothing is asked of one; records are the trail's.
-            Output::Request(_) | Output::Record(_) => {}
+            Output::Request(request) => self.ask_network(now, *request, out),
+            // Records are the trail's.
+            Output::Record(_) => {}
         }
     }
 
@@ -438,6 +503,14 @@ impl ShortMessageGateway {
         facts.set(DoorFact::Rows, status.rows as u64);
         facts.set(DoorFact::RowOctets, status.octets as u64);
         facts.set(DoorFact::RowsUnsynced, status.unsynced);
+        let counts = self.links.counts();
+        facts.set(DoorFact::LinksDown, self.links.lacking().count() as u64);
+        facts.set(DoorFact::Dialogues, self.links.dialogues() as u64);
+        facts.set(DoorFact::LinkReceived, counts.received);
+        facts.set(DoorFact::LinkSent, counts.sent);
+        facts.set(DoorFact::LinkLosses, counts.losses);
+        facts.set(DoorFact::LinkShed, counts.shed);
+        facts.set(DoorFact::LinkUnread, counts.unread);
     }
 
     /// An operator's text is on its way; the answer comes under that ticket.
@@ -452,6 +525,11 @@ impl ShortMessageGateway {
         self.operators.insert(number, ticket);
         self.tell(now, make(number), out);
     }
+}
+
+/// Whether a port is that of a link to a signalling gateway.
+const fn is_link(port: PortId) -> bool {
+    port.0 >= LINK_PORT.0
 }
 
 /// What a body may be.
@@ -482,6 +560,9 @@ impl Function for ShortMessageGateway {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         self.border.announce_names(out);
+        if self.links.step(now, &input, out) {
+            return self.finish(now, out);
+        }
         match input {
             In::Message { flow, bytes } => self.received(now, flow, bytes, out),
             In::Up { flow } => {
@@ -511,6 +592,7 @@ impl Function for ShortMessageGateway {
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
         self.store.tick(now);
+        self.links.tick(now, out);
         let mut wanted = Vec::new();
         self.gateway.tick(now, &mut wanted);
         self.carry_out(now, wanted, out);
@@ -524,6 +606,7 @@ impl Function for ShortMessageGateway {
             self.transactions.deadline(),
             self.gateway.deadline(),
             self.store.deadline(),
+            self.links.deadline(),
             self.border.hops.deadline(),
             self.border.lookups.deadline(),
             self.wire.capture.deadline(),
@@ -540,6 +623,7 @@ impl Function for ShortMessageGateway {
         self.transactions.set_timers(timers(&config));
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store_limits());
+        self.links.configure(now, &config.links(), out);
         if let Some(settings) = config.settings() {
             self.gateway.configure(settings);
         }
@@ -547,7 +631,10 @@ impl Function for ShortMessageGateway {
         self.finish(now, out);
     }
 
-    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if is_link(port) {
+            return tcu_stack::frame(buffer);
+        }
         match sip::frame(buffer) {
             sip::Framing::Partial => Frame::Partial,
             // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
@@ -558,7 +645,10 @@ impl Function for ShortMessageGateway {
         }
     }
 
-    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
+    fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
+        if is_link(port) {
+            return tcu_stack::ends_frame(buffer, seen);
+        }
         sip::ends_head(buffer, seen)
     }
 

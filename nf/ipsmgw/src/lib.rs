@@ -25,6 +25,7 @@
 mod argument;
 mod ask;
 mod asking;
+mod buckets;
 pub mod centre;
 pub mod config;
 mod delivery;
@@ -37,6 +38,8 @@ mod gateway;
 mod handing;
 mod identity;
 mod invoked;
+mod ladder;
+pub mod network;
 mod notice;
 mod peer_operation;
 mod peers;
@@ -48,21 +51,23 @@ mod sending;
 mod settings;
 mod shared;
 pub mod sip_text;
+mod standing;
 mod step;
 pub mod store;
 mod submission;
 mod subscribers;
 mod text;
+mod versions;
 mod wire;
 
 pub use ask::questions;
 pub use effects::{
-    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
+    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way, Written,
 };
 pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use identity::{Correlations, Imsi, Msisdn};
 pub use rows::{MESSAGES, SUBSCRIBERS};
-pub use settings::{Hlr, Local, Settings, Subsystems};
+pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems};
 pub use wire::DoorFact;

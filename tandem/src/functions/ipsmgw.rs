@@ -8,7 +8,7 @@ use crate::exposure::{capture, is_remote};
 use config::keys;
 use config::{Doorway, Issue};
 use ipsmgw::ShortMessageGateway;
-use ipsmgw::config::Ipsmgw;
+use ipsmgw::config::{Ipsmgw, Mode};
 use question::Question;
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::path::Path;
@@ -39,6 +39,10 @@ impl Kind for Ipsmgw {
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let own = self.tls.iter().flat_map(|it| tls::unusable(it, directory));
         let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
+        for (n, link) in self.link.iter().enumerate() {
+            let found = link.tls.iter().flat_map(|it| tls::unusable_link(it, directory));
+            issues.extend(found.map(|it| it.under(&format!("link[{n}].tls"))));
+        }
         issues.extend(self.load(directory).err());
         issues
     }
@@ -51,9 +55,18 @@ impl Kind for Ipsmgw {
             let hint = "keep the network to the core private, or listen on TCP or TLS alone";
             found.push(Issue::new(format!("listen[{at}]"), what, hint));
         }
-        if !self.store.journal {
+        if !self.store.journal && self.mode == Mode::Local {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
+        }
+        for (n, _) in self.link.iter().enumerate().filter(|it| it.1.is_open()) {
+            let what = "messages and identities of subscribers can be read and changed on the way";
+            found.push(Issue::new(format!("link[{n}].address"), what, "use tls:"));
+        }
+        if self.mode == Mode::Gateway && self.signalling.allowed.iter().any(|it| it == "*") {
+            let what = "anybody in SS7 is told where subscribers are, and delivers to them";
+            let hint = "write what titles of service centres begin with";
+            found.push(Issue::new("signalling.allowed", what, hint));
         }
         found.extend(self.capture.as_deref().and_then(capture));
         found
@@ -75,6 +88,15 @@ impl Kind for Ipsmgw {
             section.capture_key = keys.into_iter().next().unwrap_or_default();
         }
         section.tls.iter_mut().for_each(|it| tls::locate(it, directory));
+        for (n, link) in section.link.iter_mut().enumerate() {
+            if let Some(name) = &link.key_file {
+                let read = keys::read(directory, name);
+                let at = format!("link[{n}].key_file");
+                link.keys = Some(read.map_err(|unusable| unusable.issue(at))?);
+            }
+            let files = link.tls.iter_mut().flat_map(|it| it.files());
+            files.for_each(|(_, name)| *name = tls::located(directory, name));
+        }
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
         Ok(section)
@@ -91,6 +113,11 @@ impl Kind for Ipsmgw {
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         first_changed([
             ("cores", self.cores == new.cores),
+            ("mode", self.mode == new.mode),
+            (
+                "signalling.correlation_prefix",
+                self.signalling.correlation_prefix == new.signalling.correlation_prefix,
+            ),
             ("store.journal", self.store.journal == new.store.journal),
             ("store.directory", self.store.directory == new.store.directory),
             ("limits.flows_max", self.limits.flows_max == new.limits.flows_max),
@@ -107,7 +134,11 @@ impl Kind for Ipsmgw {
     }
 
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
-        config::closing(&self.listens(), &new.listens())
+        let gone = self.link.iter().filter(|it| !new.link.contains(it)).map(|it| it.name.clone());
+        let gone: Vec<String> = gone.collect();
+        let said = config::interrupted("link", "links", "end with their dialogues", &gone);
+        let said = said.into_iter().map(|what| Issue::new("link", what, ""));
+        config::closing(&self.listens(), &new.listens()).into_iter().chain(said).collect()
     }
 
     fn start(

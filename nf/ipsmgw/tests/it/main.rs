@@ -1,10 +1,12 @@
 //! The gateway among simple models of its neighbours: flows one by one, and worlds by seed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod config;
 mod deliveries;
 mod local;
 mod network;
 mod registrations;
+mod shares;
 mod sip_texts;
 mod submissions;
 mod world;
