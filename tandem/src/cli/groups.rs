@@ -84,7 +84,7 @@ mod tests {
             for (title, own) in GROUPS {
                 assert!(help.contains(&format!("{title}:\n")), "{title}: {help}");
                 for name in own {
-                    let lines = help.lines().filter(|it| it.starts_with(&format!("  {name} ")));
+                    let lines = help.lines().filter(|it| it.starts_with(&format!("  {name}  ")));
                     assert_eq!(lines.count(), 1, "{name}: {help}");
                 }
             }

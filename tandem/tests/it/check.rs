@@ -292,7 +292,7 @@ fn an_address_that_is_none_is_told_whatever_keys_beside_it_are_unknown() {
         let site = SITE.replace("127.0.0.1:0", listen);
         for unknown in [
             "port = 8080\n",
-            "allow = [\"10.0.0.0/8\"]\ntokn_file = \"x\"\n",
+            "networks = [\"10.0.0.0/8\"]\ntokn_file = \"x\"\n",
             "[oam.tls]\nkey = \"x\"\n",
             "[[ssc]]\nnmae = \"a\"\nlistn = 1\n[routers]\nx = 1\n",
         ] {

@@ -482,7 +482,7 @@ pub fn registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way(
 }
 
 #[test]
-fn registrations_that_strangers_forge_in_the_name_of_a_phones_source_do_not_keep_it_off() {
+pub fn registrations_that_strangers_forge_in_the_name_of_a_phones_source_do_not_keep_it_off() {
     let section = Ipsec { under_way_of_source_max: 5, ..section() };
     let phones = vec![Phone::new(1, None, Preference::usual())];
     let spec = LinkSpec::perfect(Duration::from_millis(10));
@@ -571,7 +571,7 @@ fn one_card_has_three_sets_at_most_whatever_becomes_of_them() {
 }
 
 #[test]
-fn agreements_that_stand_are_bounded_by_source_and_another_registration_is_none_more() {
+pub fn agreements_that_stand_are_bounded_by_source_and_another_registration_is_none_more() {
     let nat = |shift| Some(([198, 51, 100, 9].into(), shift));
     let phones = (1..6).map(|n| Phone::new(n, nat(n as u16 * 1_000), Preference::usual()));
     let spec = LinkSpec::perfect(Duration::from_millis(1));
