@@ -16,10 +16,8 @@
 //!   what was promised to the disk is refused: the row that stood before stands again. It is opened
 //!   again and again, and then told everything.
 //! - What cannot be read fails closed: a damaged snapshot, a log that is missing, or damaged in
-//!   what
-//!   was promised, are not passed over, the store stays shut. The end of a log that was cut off by
-//!   a
-//!   crash was promised to nobody; it is kept beside.
+//!   what was promised, are not passed over, the store stays shut. The end of a log that was cut
+//!   off by a crash was promised to nobody; it is kept beside.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]

@@ -5,12 +5,10 @@
 //! body   = 'p' · until, 8 · octets of the key, 2 · key · row       a row that stands
 //!        = 't' · key                                               no row there any more
 //!        = 'e' · records before it, 8                              the end of a snapshot
-//!        = 's' · number of the log, 8 · octets, 8                  so many of its octets are on
-//!        disk
+//!        = 's' · number of the log, 8 · octets, 8              so many of its octets are on disk
 //! ```
 //! The number of a log is random: no row that somebody sends can have in it what looks like the
-//! last
-//! of these.
+//! last of these.
 
 use machine::Time;
 

@@ -117,8 +117,7 @@ impl Store {
     }
 
     /// Asks; the answer comes from [`Store::answer`]: at once, but for a put that is promised to
-    /// the
-    /// disk. What is asked of its key meanwhile sees it, though it may yet be refused.
+    /// the disk. What is asked of its key meanwhile sees it, though it may yet be refused.
     pub fn ask(&mut self, now: Time, ticket: u64, question: Question) {
         let answer = match question {
             _ if !self.is_known => Answer::Failed,

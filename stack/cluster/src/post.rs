@@ -103,7 +103,10 @@ impl Post {
             }
             BORN => Self::Born,
             WAYS => {
-                let (codes, _) = cursor.rest().as_chunks::<4>();
+                let (codes, behind) = cursor.rest().as_chunks::<4>();
+                if !behind.is_empty() {
+                    return Err(cursor.offence(CUT));
+                }
                 let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
                 Self::Ways(codes.flatten().collect())
             }
@@ -251,5 +254,6 @@ mod tests {
         }
         assert!(Post::read(&[]).is_err() && Post::read(&[99]).is_err());
         assert!(Post::read(&[UNITDATA, 0]).is_err());
+        assert!(Post::read(&[WAYS, 0, 0, 0, 7, 0]).is_err());
     }
 }

@@ -90,8 +90,7 @@ pub(crate) fn next(access: &mut Access, now: Time) -> Option<Flow> {
 }
 
 /// Whether what has come may be whole now: a head that comes octet by octet is not read anew from
-/// its
-/// beginning with each, nor one whose body is on its way.
+/// its beginning with each, nor one whose body is on its way.
 fn is_worth_a_look(octets: &[u8], progress: Progress) -> bool {
     if octets.len() >= tcp::INCOMING_MAX {
         return true;

@@ -7,8 +7,7 @@
 //! ```
 //! Each end of a lane has one port (TS 33.203 §7.1): a set has at most one connection in each lane,
 //! which ends with it. What connections hold is bounded by source and in all (`shares`). The
-//! machine
-//! is [`tcp::Connection`].
+//! machine is [`tcp::Connection`].
 
 use crate::endpoint::{Arrived, Endpoint};
 use crate::facts::Fact;

@@ -227,8 +227,7 @@ fn sipp_registers_and_sends_by_tcp_inside_of_its_kernels_esp() {
             .replace("OPERATOR", &hex(&operator));
         put("/tmp/aka.xml", &scenario);
         // It has two connections in the clear, one of which it does not use; the third leaves by
-        // the
-        // port that it has agreed on, for the kernel takes the even one if it can.
+        // the port that it has agreed on, for the kernel takes the even one if it can.
         guest().run("echo 6200 6201 >/proc/sys/net/ipv4/ip_local_port_range").unwrap();
         let command = "cd /tmp && TERM=linux /usr/bin/sipp -sf aka.xml -i 10.92.0.2 -t tn -m 1 \
             -max_socket 100 -nostdin -timeout 25 -auth_uri ims.example.org -trace_err \

@@ -29,8 +29,7 @@ pub(super) fn charged(
 }
 
 /// A request within a dialog goes on over its other leg: what it says of charging there, and what
-/// its
-/// answers will say.
+/// its answers will say.
 pub(super) fn in_dialog(
     controller: &mut Controller,
     at: &Arrived<'_>,
