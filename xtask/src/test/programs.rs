@@ -41,6 +41,10 @@ impl Program {
             .variable("CARGO", &cargo())
     }
 
+    fn starts_tandem(&self) -> bool {
+        self.name.starts_with("-p tandem ")
+    }
+
     /// The program of a line of cargo's, if it says that one was built.
     fn read(line: &Value) -> Option<Self> {
         let is_test = line["reason"] == "compiler-artifact" && line["profile"]["test"] == true;
@@ -90,14 +94,33 @@ pub fn build(mut found: impl FnMut(Program)) -> Result<PathBuf> {
         .spawn()
         .context("chrt runs cargo")?;
     let output = child.stdout.take().context("cargo has an output")?;
-    let mut tandem = None;
+    let mut order = Order::default();
     for line in BufReader::new(output).lines() {
         let line = serde_json::from_str(&line?).context("a line of cargo's")?;
-        tandem = tandem.or_else(|| people_run(&line));
-        Program::read(&line).into_iter().for_each(&mut found);
+        order.next(&line).into_iter().for_each(&mut found);
     }
     ensure!(child.wait()?.success(), "the tests do not compile");
-    tandem.context("cargo has built tandem")
+    order.tandem.context("cargo has built tandem")
+}
+
+/// The order in which what cargo builds can run. Cargo builds the tests of a package beside its
+/// binaries: a test that starts `tandem` may be there before it.
+#[derive(Default)]
+struct Order {
+    /// The program that people run, once it is there.
+    tandem: Option<PathBuf>,
+    /// Programs that start it.
+    waiting: Vec<Program>,
+}
+
+impl Order {
+    /// Takes a line of cargo's and returns the programs that can run from now on.
+    fn next(&mut self, line: &Value) -> Vec<Program> {
+        self.tandem = self.tandem.take().or_else(|| people_run(line));
+        self.waiting.extend(Program::read(line));
+        let has_tandem = self.tandem.is_some();
+        self.waiting.extract_if(.., |program| has_tandem || !program.starts_tandem()).collect()
+    }
 }
 
 /// The path of `tandem`, where a line of cargo's says that it was built.
@@ -130,6 +153,23 @@ mod tests {
         let mut library = line("path+file:///t/nf/rr#tandem-rr@0.1.0", "/t/nf/rr", "lib");
         library["executable"] = Value::Null;
         assert_eq!(Program::read(&library), None);
+    }
+
+    #[test]
+    fn a_test_that_starts_tandem_waits_for_it_and_no_other_does() {
+        let line = |package: &str, kind: &str, is_test: bool| {
+            json!({
+                "reason": "compiler-artifact", "package_id": format!("path+file:///t/{package}#0.1.0"),
+                "manifest_path": format!("/t/{package}/Cargo.toml"), "profile": {"test": is_test},
+                "target": {"kind": [kind], "name": package}, "executable": format!("/t/{package}"),
+            })
+        };
+        let mut order = Order::default();
+        let mut names = |line| Vec::from_iter(order.next(&line).into_iter().map(|it| it.name));
+        assert_eq!(names(line("tandem", "test", true)), [""; 0]);
+        assert_eq!(names(line("xtask", "test", true)), ["-p xtask --test xtask"]);
+        assert_eq!(names(line("tandem", "bin", false)), ["-p tandem --test tandem"]);
+        assert_eq!(names(line("tandem", "bin", true)), ["-p tandem --bin tandem"]);
     }
 
     #[test]
