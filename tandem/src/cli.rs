@@ -14,7 +14,7 @@ use crate::ctl::FunctionWords;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use client::complete::{Name, functions, names, sites};
-use client::{Capture, ConfigCommand, Of, Output, SctpCommand, seconds};
+use client::{Capture, ConfigCommand, DiameterCommand, Of, Output, SctpCommand, seconds};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
@@ -201,6 +201,12 @@ pub enum CtlCommand {
         /// What of it.
         #[command(subcommand)]
         command: Option<SctpCommand>,
+    },
+    /// Diameter: peers, connections, the last messages; without more, the peers.
+    Diameter {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<DiameterCommand>,
     },
     /// Write messages of functions to a file that Wireshark opens, from the trails of the service
     /// assurance.

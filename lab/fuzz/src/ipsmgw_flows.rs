@@ -48,6 +48,7 @@ fn settings(choice: u8) -> Settings {
         deliveries_max: 3,
         domains: vec!["ims.example.org".to_owned()],
         local: None,
+        home: ipsmgw::Home::default(),
     }
 }
 
@@ -84,7 +85,10 @@ impl World {
                             self.begins.push(reference);
                         }
                     }
-                    Out::Respond { .. } | Out::Record(_) | Out::Taken { .. } => {}
+                    Out::Respond { .. }
+                    | Out::Record(_)
+                    | Out::Taken { .. }
+                    | Out::AskHome { .. } => {}
                 }
             }
             out = more;

@@ -197,7 +197,7 @@ impl Function for Member {
     fn ask(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Result<Value, AskError> {
         let of = |name: &str| ask.params.get(name).cloned().unwrap_or_default();
         match ask.path.as_str() {
-            "peers" => Ok(json!(self.peers.peer_rows(now))),
+            "peers" => Ok(json!(self.peers.peer_rows())),
             "connections" => Ok(json!(self.peers.connection_rows())),
             "request" => self.request(now, ask, out),
             "answers" => {

@@ -5,9 +5,14 @@ use crate::function::ShortMessageGateway;
 use crate::identity::Msisdn;
 use crate::rows::SUBSCRIBERS;
 use crate::store::{Form, Key, Row};
+use diameter_stack::{
+    DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
+    LIMIT as LIMIT_OF_TRACE, PEER,
+};
 use machine::Time;
 use question::{Condition, Parameter, Question, question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
+use sctp_stack::{SctpAssociationRow, SctpPathRow};
 use serde_json::Value;
 use sip_stack::NextHopRow;
 use sms::{Address, TypeOfNumber};
@@ -97,6 +102,7 @@ pub(crate) struct Asked<'a> {
 type Serve = fn(&mut ShortMessageGateway, &mut Asked<'_>) -> Result<Value, AskError>;
 
 const LIMIT: Parameter = Parameter::number("limit", "rows at most");
+const ASSOCIATION: Parameter = Parameter::text("association", "only this association");
 const SEND: &str = "sms/send";
 
 questions! {
@@ -114,6 +120,26 @@ questions! {
         |it, asked| it.retry(asked.now, asked.ask, asked.out);
     /// The targets of the next hops.
     Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
+    /// The peers of Diameter: whether each is open, since when, and why it is not.
+    Ask "diameter/peers" [] -> Vec<DiameterPeerRow>, |it, _| Ok(it.by_diameter.peer_rows());
+    /// The connections of Diameter, those among them that have not said who they are.
+    Ask "diameter/connections" [] -> Vec<DiameterConnectionRow>,
+        |it, _| Ok(it.by_diameter.connection_rows());
+    /// The last messages of Diameter by their headers, the newest last.
+    Ask "diameter/trace" [LIMIT_OF_TRACE, PEER] -> Vec<DiameterTraceRow>,
+        |it, asked| it.by_diameter.trace(asked.ask);
+    /// Connects to a peer of Diameter now.
+    Act "diameter/connect" [PEER.required()] -> Vec<DiameterActRow>,
+        |it, asked| it.operate_peer(asked.now, asked.ask, true, asked.out);
+    /// Disconnects a peer of Diameter, until it is connected to again.
+    Act "diameter/disconnect" [PEER.required()] -> Vec<DiameterActRow>,
+        |it, asked| it.operate_peer(asked.now, asked.ask, false, asked.out);
+    /// The SCTP associations.
+    Ask "sctp/associations" [ASSOCIATION] -> Vec<SctpAssociationRow>,
+        |it, asked| it.by_diameter.associations(asked.ask);
+    /// The paths of the SCTP associations.
+    Ask "sctp/paths" [ASSOCIATION] -> Vec<SctpPathRow>,
+        |it, asked| it.by_diameter.paths(asked.ask);
     /// The store.
     Ask "store" [] -> Vec<StoreRow>, |it, _| Ok(it.show_store());
     /// The conditions that stand.
@@ -306,6 +332,7 @@ impl ShortMessageGateway {
 
     fn alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = self.border.alarms();
+        rows.extend(self.by_diameter.alarms());
         let status = self.store.status();
         if let Some(why) = &status.trouble {
             let what = if status.is_open {

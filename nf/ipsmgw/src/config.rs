@@ -1,5 +1,7 @@
 //! The `[[ipsmgw]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+use crate::by_diameter::home::Home;
+use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
 use crate::effects::Way;
 use crate::identity::Msisdn;
@@ -63,6 +65,18 @@ pub struct Ipsmgw {
     /// S-CSCF does not pass on (`message/sip`).
     #[serde(default = "yes")]
     pub sms_by_default: bool,
+    /// Who the gateway is in Diameter (RFC 6733), its ports and limits; absent: it speaks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter: Option<diameter_stack::config::Node>,
+    /// Its peers in Diameter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diameter_peer: Vec<diameter_stack::config::Peer>,
+    /// Where its requests in Diameter go, beside what the applications of peers say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diameter_route: Vec<diameter_stack::config::Route>,
+    /// What the home subscriber server is asked by Sh; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hss: Option<HomeKeys>,
     /// The service centre.
     #[serde(default)]
     pub centre: CentreKeys,
@@ -341,7 +355,14 @@ impl Ipsmgw {
             deliveries_max: 1,
             domains: vec![self.domain.clone()],
             local: Some(self.local()),
+            home: self.home(),
         })
+    }
+
+    fn home(&self) -> Home {
+        let keys = self.hss.as_ref().filter(|_| self.diameter.is_some());
+        let of = |it: &HomeKeys| Home { numbers: it.numbers, reachability: it.reachability };
+        keys.map(of).unwrap_or_default()
     }
 
     fn local(&self) -> Local {
@@ -400,7 +421,7 @@ impl Ipsmgw {
             }
         });
         let capture = self.capture_settings().flow.map(|flow| trail::port_of(&flow));
-        doors.chain(capture).collect()
+        doors.chain(capture).chain(self.diameter_ports()).collect()
     }
 
     /// Finds what is wrong; paths begin inside the section (`next_hop[0].targets[1]`).
@@ -429,6 +450,7 @@ impl Ipsmgw {
         self.validate_listen(issues);
         self.validate_next_hops(issues);
         self.validate_centre(issues);
+        self.validate_diameter(issues);
         self.validate_numbers(issues);
     }
 

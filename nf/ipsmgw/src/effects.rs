@@ -1,5 +1,6 @@
 //! What the gateway is told, and what it wants.
 
+use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
 use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn};
 use crate::store::{Answer, Question};
@@ -151,6 +152,13 @@ pub enum In {
         /// What is said.
         text: String,
     },
+    /// The home subscriber server answered.
+    Home {
+        /// Whose question it was.
+        ticket: u64,
+        /// The answer.
+        answer: HomeAnswer,
+    },
     /// A question was answered.
     Stored {
         /// Whose.
@@ -180,6 +188,13 @@ pub enum Out {
         ticket: u64,
         /// What.
         question: Question,
+    },
+    /// Ask the home subscriber server.
+    AskHome {
+        /// Comes back with the answer.
+        ticket: u64,
+        /// What.
+        question: HomeQuestion,
     },
     /// An operator's text is stored, in so many messages, or is not: why.
     Taken {

@@ -9,6 +9,7 @@
 //! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
 //! nothing behind.
 
+use crate::by_diameter::{ByDiameter, keys};
 use crate::config::{CAPTURE_PORT, Ipsmgw, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
@@ -76,6 +77,7 @@ pub struct ShortMessageGateway {
     pub(crate) outs: Vec<Out<Flow, User>>,
     pub(crate) gateway: Gateway,
     pub(crate) store: Store,
+    pub(crate) by_diameter: ByDiameter,
     /// Whether messages that stood in the store were told to the gateway.
     is_restored: bool,
     pub(crate) wire: Wire,
@@ -104,6 +106,8 @@ impl ShortMessageGateway {
         let seeds = Seeds { proofs: drawn(), correlations: drawn(), share: (0, 1) };
         let mut transactions = [0; 32];
         random.fill_bytes(&mut transactions);
+        let mut diameter = Seed { random: [0; 32], ..seed };
+        random.fill_bytes(&mut diameter.random);
         let half = config.limits.transactions_max / 2;
         let limits = Limits { clients_max: half, servers_max: half };
         let timers = timers(&config);
@@ -116,6 +120,7 @@ impl ShortMessageGateway {
             outs: Vec::new(),
             gateway: Gateway::new(settings, seeds, now),
             store: Store::new(config.store_limits(), journal, STORE_PORT, now),
+            by_diameter: ByDiameter::new(&config, diameter),
             is_restored: false,
             wire: Wire { capture, facts: event::Sheet::new() },
             asked: BTreeMap::new(),
@@ -338,6 +343,10 @@ impl ShortMessageGateway {
             for it in wanted.drain(..) {
                 self.want(now, it, out);
             }
+            if let Some(told) = self.by_diameter.input(now, out) {
+                self.gateway.step(now, told, &mut wanted);
+                continue;
+            }
             let Some((ticket, answer)) = self.store.answer() else { return };
             let answer = match answer {
                 keyed::Answer::Failed => Answer::Failed,
@@ -377,6 +386,9 @@ impl ShortMessageGateway {
             Output::Taken { ticket, outcome } => {
                 let Some(ticket) = self.operators.remove(&ticket) else { return };
                 out.answer(ticket, crate::ask::taken(outcome));
+            }
+            Output::AskHome { ticket, question } => {
+                self.by_diameter.ask(now, &self.config, ticket, question, out);
             }
             // Without a network nothing is asked of one; records are the trail's.
             Output::Request(_) | Output::Record(_) => {}
@@ -424,12 +436,17 @@ impl ShortMessageGateway {
         self.restore(now, out);
         self.carry_out(now, Vec::new(), out);
         self.transacted(now, out);
+        if self.is_draining && self.gateway.under_way().0 == 0 && !self.by_diameter.is_closed() {
+            self.by_diameter.close(now, out);
+        }
+        self.by_diameter.flush(out);
         self.store.flush(now, out);
         self.wire.capture.flush(now, out);
     }
 
     /// Brings the gauges up to date.
     pub(crate) fn gauges(&self) {
+        self.by_diameter.publish();
         let (facts, status) = (&self.wire.facts, self.store.status());
         facts.set(DoorFact::Captured, self.wire.capture.captured);
         facts.set(DoorFact::CaptureShed, self.wire.capture.shed);
@@ -482,6 +499,9 @@ impl Function for ShortMessageGateway {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         self.border.announce_names(out);
+        if self.by_diameter.takes(now, &input, out) {
+            return self.finish(now, out);
+        }
         match input {
             In::Message { flow, bytes } => self.received(now, flow, bytes, out),
             In::Up { flow } => {
@@ -511,6 +531,7 @@ impl Function for ShortMessageGateway {
         self.transactions.tick(now, &mut self.outs);
         self.transacted(now, out);
         self.store.tick(now);
+        self.by_diameter.tick(now, out);
         let mut wanted = Vec::new();
         self.gateway.tick(now, &mut wanted);
         self.carry_out(now, wanted, out);
@@ -524,6 +545,7 @@ impl Function for ShortMessageGateway {
             self.transactions.deadline(),
             self.gateway.deadline(),
             self.store.deadline(),
+            self.by_diameter.deadline(),
             self.border.hops.deadline(),
             self.border.lookups.deadline(),
             self.wire.capture.deadline(),
@@ -540,6 +562,7 @@ impl Function for ShortMessageGateway {
         self.transactions.set_timers(timers(&config));
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store_limits());
+        self.by_diameter.configure(now, &config, out);
         if let Some(settings) = config.settings() {
             self.gateway.configure(settings);
         }
@@ -547,7 +570,10 @@ impl Function for ShortMessageGateway {
         self.finish(now, out);
     }
 
-    fn frame(_port: PortId, buffer: &[u8]) -> Frame {
+    fn frame(port: PortId, buffer: &[u8]) -> Frame {
+        if keys::owns(port) {
+            return diameter_stack::frame(buffer);
+        }
         match sip::frame(buffer) {
             sip::Framing::Partial => Frame::Partial,
             // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
@@ -558,8 +584,8 @@ impl Function for ShortMessageGateway {
         }
     }
 
-    fn ends_frame(_port: PortId, buffer: &[u8], seen: usize) -> bool {
-        sip::ends_head(buffer, seen)
+    fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
+        keys::owns(port) || sip::ends_head(buffer, seen)
     }
 
     fn ask(
@@ -586,11 +612,12 @@ impl Function for ShortMessageGateway {
     }
 
     fn is_idle(&self) -> bool {
-        self.gateway.under_way().0 == 0
+        self.gateway.under_way().0 == 0 && self.by_diameter.is_closed()
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        vec![self.wire.facts.cells(), self.gateway.facts().cells()]
+        let own = [self.wire.facts.cells(), self.gateway.facts().cells()];
+        own.into_iter().chain(self.by_diameter.cells()).collect()
     }
 }
 

@@ -462,6 +462,9 @@ impl Machine for Gateway {
             In::Operator { ticket, to, from, text } => {
                 self.operator(ticket, to, from, text, out);
             }
+            In::Home { ticket, answer } => {
+                self.shared.events.push_back((ticket, Event::Home(answer)));
+            }
             In::Stored { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Stored(answer)));
             }

@@ -150,8 +150,14 @@ impl Handing {
                 step.arm(step.settings().report_time);
                 false
             }
-            (404 | 410 | 430 | 480, _) => self.postponed("the receiver is absent", step),
-            (408, _) => self.postponed("nobody answers", step),
+            (404 | 410 | 430 | 480, _) => {
+                step.watch(&self.identity, &self.stored.to);
+                self.postponed("the receiver is absent", step)
+            }
+            (408, _) => {
+                step.watch(&self.identity, &self.stored.to);
+                self.postponed("nobody answers", step)
+            }
             (486 | 600, _) => self.postponed("the receiver is busy", step),
             (503, _) => self.postponed("no next hop takes it", step),
             _ => self.postponed("the core or the terminal refuses it", step),

@@ -25,6 +25,7 @@
 mod argument;
 mod ask;
 mod asking;
+pub mod by_diameter;
 pub mod centre;
 pub mod config;
 mod delivery;
@@ -56,6 +57,8 @@ mod text;
 mod wire;
 
 pub use ask::questions;
+pub use by_diameter::facts::HomeFact;
+pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion};
 pub use effects::{
     Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
 };

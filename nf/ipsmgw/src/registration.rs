@@ -5,6 +5,8 @@
 //!               Expires: 0 ─→ Take subscriber ─→ Take identity ─→ 200 ─→ HLR: no longer     waits
 //! ```
 
+mod numbering;
+
 use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::effects::Register;
@@ -19,6 +21,10 @@ use map::types::AlertReason;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Looking,
+    /// Whose the identity was before.
+    Whose,
+    /// The home subscriber server is asked for the number.
+    Numbering,
     Storing,
     Naming,
     /// Whether it is the one that stands.
@@ -86,11 +92,7 @@ impl Registration {
         // What the identity says and what the service information says is the same, if both do.
         let msisdn = self.msisdn.take().filter(|it| own.as_ref().is_none_or(|own| own == it));
         self.msisdn = if self.register.msisdn.is_some() { msisdn } else { own };
-        let Some(msisdn) = self.msisdn.clone() else {
-            step.count(Fact::RegistrationRefused);
-            step.respond(self.transaction, 403);
-            return true;
-        };
+        let Some(msisdn) = self.msisdn.clone() else { return self.unnumbered(event, step) };
         match (self.state, event) {
             (State::Looking, Event::Begin) if self.takes(step) => {
                 step.store(Question::Get(Key::Subscriber(msisdn)));
@@ -189,6 +191,7 @@ impl Registration {
             }
             State::Waiting => return self.waited(&msisdn, row, step),
             State::Telling | State::Alerting => return true,
+            State::Whose | State::Numbering => {}
         }
         false
     }

@@ -1,5 +1,6 @@
 //! How a gateway is set up.
 
+use crate::by_diameter::home::Home;
 use crate::centre::Plan;
 use crate::effects::Way;
 use crate::identity::Msisdn;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub domains: Vec<String>,
     /// The gateway is a service centre itself, for a network without one.
     pub local: Option<Local>,
+    /// What the home subscriber server is asked.
+    pub home: Home,
 }
 
 /// A service centre of the gateway's own.

@@ -1,6 +1,7 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
 use crate::asking::{Asking, Reply, Silence};
+use crate::by_diameter::home::HomeAnswer;
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::facts::Fact;
@@ -39,6 +40,8 @@ pub enum Event {
     Stored(Answer),
     /// The network answered.
     Replied(Reply),
+    /// The home subscriber server answered.
+    Home(HomeAnswer),
     /// A MESSAGE had its final response.
     Response(u8, u16),
     /// A terminal reported: the RP message, and the identities that the network asserts.

@@ -2,6 +2,7 @@
 
 use crate::argument::Argument;
 use crate::asking::Asking;
+use crate::by_diameter::home::HomeQuestion;
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
@@ -67,6 +68,20 @@ impl Step<'_> {
     /// Asks the store.
     pub fn store(&mut self, question: Question) {
         self.out.push(Out::Ask { ticket: self.flow, question });
+    }
+
+    /// Asks the home subscriber server.
+    pub fn ask_home(&mut self, question: HomeQuestion) {
+        self.out.push(Out::AskHome { ticket: self.flow, question });
+    }
+
+    /// Wants messages for a subscriber tried when the terminal of that identity can be reached.
+    pub fn watch(&mut self, identity: &str, msisdn: &Msisdn) {
+        if self.settings().home.reachability {
+            let (identity, msisdn) = (identity.to_owned(), msisdn.clone());
+            let question = HomeQuestion::Reachability { identity, msisdn };
+            self.out.push(Out::AskHome { ticket: NOBODY, question });
+        }
     }
 
     /// The flow is due after that time.

@@ -51,7 +51,7 @@ impl Peers {
                         self.arrived(now, name, message.payload);
                     }
                 }
-                Indication::SendFailure(_, Failure::BufferFull) => self.counts.shed += 1,
+                Indication::SendFailure(_, Failure::BufferFull) => self.seen.counts.shed += 1,
                 // A restart has lost what the far end knew of the exchange of capabilities.
                 Indication::Restart => {
                     self.ended(now, id, "the association began anew");
@@ -76,14 +76,16 @@ impl Peers {
         let remote = self.confirmed(id);
         if let Some(peer) = self.opened_by(id) {
             self.opening.remove(&peer);
-            let name = self.link(Link { way, remote, is_stranger: false, names: None });
+            let link = Link { way, remote, is_stranger: false, peer: Some(peer), names: None };
+            let name = self.link(link);
             return self.tell(now, In::Connected(peer, name, self.own_addresses()));
         }
         if !self.may_come(Carriage::Sctp, &remote) {
-            self.counts.refused += 1;
+            self.seen.counts.refused += 1;
             return self.abort(now, id);
         }
-        let name = self.link(Link { way, remote, is_stranger: true, names: None });
+        let link = Link { way, remote, is_stranger: true, peer: None, names: None };
+        let name = self.link(link);
         self.tell(now, In::Accepted(name, self.own_addresses()));
     }
 

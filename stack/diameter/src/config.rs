@@ -1,10 +1,13 @@
 //! The configuration of Diameter in a function: who this node is, its peers, its routes, and what
 //! the function's section says of the rest ([`Section`]).
 
+mod change;
 mod ports;
+mod routes;
 mod validate;
 
 pub use ports::{LISTENERS_MAX, SCTP_PORTS, STREAM_PORTS};
+pub use routes::application;
 
 use diameter::Parameters;
 use machine::Duration;
@@ -104,7 +107,14 @@ pub struct Tls {
 }
 
 impl Tls {
-    pub(crate) fn spec(&self) -> TlsSpec {
+    /// The names of its files.
+    pub fn files(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.certificate, &mut self.key].into_iter().chain(&mut self.roots)
+    }
+
+    /// As a port takes it.
+    #[must_use]
+    pub fn spec(&self) -> TlsSpec {
         TlsSpec {
             certificate: Some(self.certificate.clone().into()),
             key: Some(self.key.clone().into()),
@@ -226,6 +236,14 @@ pub struct Peer {
     /// This node opens the connection; else it waits for the peer.
     #[serde(default)]
     pub connect: bool,
+    /// Applications that it asks and is asked, by their names: `["Sh"]`. Requests of its `realm`
+    /// (absent: of any) go to it where no route of that realm and application says otherwise. An
+    /// empty list: all that this node speaks, and requests go to it by routes alone.
+    #[serde(default)]
+    pub applications: Vec<String>,
+    /// The lower, the rather is it asked, among peers of the same realm and application.
+    #[serde(default)]
+    pub priority: u8,
 }
 
 /// Where requests go. The most exact route is taken: realm and application, then realm, then the

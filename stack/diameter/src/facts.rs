@@ -1,8 +1,10 @@
 //! What is known of each peer, for a table of metrics.
 
-use crate::peers::Peers;
+use crate::peers::{Counts, Peers};
+use crate::trace::Trace;
 use diameter::State;
-use event::Table;
+use event::{Cells, Sheet, Table};
+use sctp_stack::Doorway;
 
 event::facts! {
     /// The facts of one peer; its label is `peer`.
@@ -24,6 +26,26 @@ event::facts! {
     }
 }
 
+event::facts! {
+    /// Facts of the connections of a node.
+    pub enum ConnectionFact {
+        /// Connections with Diameter peers that this node set out to open.
+        Attempts = Counter, "diameter_connection_attempts_total";
+        /// Connections refused before a word: no peer's address, or too many of one source.
+        Strangers = Counter, "diameter_strangers_refused_total";
+        /// Connections whose CER claimed the host of another address or certificate.
+        Claims = Counter, "diameter_claims_refused_total";
+        /// Diameter messages for a connection that is gone.
+        Unsent = Counter, "diameter_messages_unsent_total";
+        /// Diameter messages that found the send buffer of an SCTP association full.
+        Shed = Counter, "diameter_messages_shed_total";
+        /// Requests refused since their Diameter peer is not for that application.
+        Unspoken = Counter, "diameter_requests_unspoken_total";
+        /// Diameter connections that stand.
+        Connections = Gauge, "diameter_connections";
+    }
+}
+
 /// A table of [`PeerFact`]s.
 pub type PeerTable = Table<PeerFact, 1>;
 
@@ -33,10 +55,51 @@ pub fn peer_table() -> PeerTable {
     Table::new(&["peer"])
 }
 
+/// What was counted and kept of what passed.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub counts: Counts,
+    pub traced: Trace,
+    facts: Sheet<ConnectionFact>,
+    table: PeerTable,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        let (counts, traced) = (Counts::default(), Trace::default());
+        Self { counts, traced, facts: Sheet::new(), table: peer_table() }
+    }
+}
+
+/// What a function with Diameter has, with nothing counted.
+#[must_use]
+pub fn empty_tables() -> Vec<Cells> {
+    let node = Sheet::<diameter::Fact>::new().cells();
+    vec![node, Sheet::<ConnectionFact>::new().cells(), peer_table().cells()]
+}
+
 impl Peers {
-    /// Shows each peer in `table`.
-    pub fn show(&self, table: &PeerTable) {
-        table.show(self.node.peers().filter_map(|(id, status)| {
+    /// What is counted: of the node, of its connections, of each peer, of SCTP.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cells> {
+        let own = [self.node.facts().cells(), self.seen.facts.cells(), self.seen.table.cells()];
+        own.into_iter().chain(self.doorway.as_ref().map(Doorway::cells)).collect()
+    }
+
+    /// Brings what is counted up to date.
+    pub fn publish(&self) {
+        let (counts, links) = (&self.seen.counts, self.links.len() as u64);
+        let rows = [
+            (ConnectionFact::Attempts, counts.attempts),
+            (ConnectionFact::Strangers, counts.refused),
+            (ConnectionFact::Claims, counts.claims_refused),
+            (ConnectionFact::Unsent, counts.unsent),
+            (ConnectionFact::Shed, counts.shed),
+            (ConnectionFact::Unspoken, counts.unspoken),
+            (ConnectionFact::Connections, links),
+        ];
+        rows.into_iter().for_each(|(fact, count)| self.seen.facts.set(fact, count));
+        self.seen.table.show(self.node.peers().filter_map(|(id, status)| {
             let row = self.rows.get(&id)?;
             let is_open = status.state == State::Open;
             let counts = status.counts;

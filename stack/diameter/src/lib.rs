@@ -15,16 +15,19 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod alarm;
 mod association;
 pub mod config;
 mod facts;
 mod peers;
 mod show;
 mod stream;
+mod trace;
 
-pub use facts::{PeerFact, PeerTable, peer_table};
+pub use facts::{ConnectionFact, PeerFact, PeerTable, empty_tables, peer_table};
 pub use peers::{Counts, Peers};
-pub use show::{ConnectionRow, PeerRow};
+pub use show::{DiameterActRow, DiameterConnectionRow, DiameterPeerRow};
+pub use trace::{DiameterTraceRow, LIMIT, PEER, TRACED_MAX};
 
 use diameter::codec::Framing;
 use runtime::Frame;

@@ -7,7 +7,10 @@
 //! ```
 
 use crate::config::{Carriage, Peer, Section};
+use crate::facts::Seen;
 use bytes::Bytes;
+use diameter::codec::{Flags, Header, Message, ResultCode, Writer};
+use diameter::rows::base;
 use diameter::{
     Action, Connection, Dictionary, DisconnectCause, Hop, In, Indication, Node, Out, Outgoing,
     PeerId, RequestId, Route, Settings,
@@ -34,6 +37,8 @@ pub(crate) struct Link {
     pub remote: Vec<IpAddr>,
     /// The other end opened it, and has not said who it is.
     pub is_stranger: bool,
+    /// Whose it is, as soon as that is known.
+    pub peer: Option<PeerId>,
     /// What its certificate carries.
     pub names: Option<Vec<String>>,
 }
@@ -52,6 +57,8 @@ pub struct Counts {
     pub unsent: u64,
     /// Messages that found the send buffer of an SCTP association full.
     pub shed: u64,
+    /// Requests in an application that their peer is not for.
+    pub unspoken: u64,
 }
 
 /// Diameter in a function.
@@ -73,7 +80,7 @@ pub struct Peers {
     told: VecDeque<Indication>,
     /// Connections to end: the machine takes them for lost already.
     pub(crate) doomed: Vec<Connection>,
-    pub(crate) counts: Counts,
+    pub(crate) seen: Seen,
     pub(crate) strangers_of_source_max: usize,
     pub(crate) proves: bool,
     targets: BTreeMap<PeerId, Flow>,
@@ -135,7 +142,7 @@ impl Peers {
             doorway: None,
             told: VecDeque::new(),
             doomed: Vec::new(),
-            counts: Counts::default(),
+            seen: Seen::default(),
             strangers_of_source_max: 0,
             proves: false,
             targets: BTreeMap::new(),
@@ -178,7 +185,7 @@ impl Peers {
             self.targets.extend(section.stream_to(peer).map(|flow| (*id, flow)));
         }
         self.node.clear_routes();
-        for route in section.route {
+        for route in &section.routes() {
             let action = match route.redirect.is_empty() {
                 true => Action::Relay(self.hops(route)),
                 false => Action::Redirect(route.redirect.clone(), route.redirect_cache_s),
@@ -206,20 +213,8 @@ impl Peers {
     /// Another configuration, whose host, realm and applications are the same: peers that are
     /// written as before keep their connections.
     pub fn configure(&mut self, now: Time, section: &Section<'_>, out: &mut Effects) {
-        let gone: Vec<PeerId> = self
-            .rows
-            .iter()
-            .filter(|(_, row)| !section.peer.contains(row))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in gone {
-            if let Some(Opening::Association(association)) = self.opening.remove(&id) {
-                self.abort(now, association);
-            }
-            let mut effects = core::mem::take(&mut self.out);
-            self.node.remove_peer(now, id, &mut effects);
-            self.out = effects;
-        }
+        let gone = self.rows.iter().filter(|(_, row)| !section.peer.contains(row));
+        self.remove(now, gone.map(|(id, _)| *id).collect());
         // What those are told leaves while their connections and the endpoint stand.
         self.follow(now, out);
         self.rows.retain(|_, row| section.peer.contains(row));
@@ -234,6 +229,27 @@ impl Peers {
         }
         self.take_section(now, section);
         self.follow(now, out);
+    }
+
+    /// Takes peers out, which are told so.
+    fn remove(&mut self, now: Time, gone: Vec<PeerId>) {
+        for id in gone {
+            if let Some(Opening::Association(association)) = self.opening.remove(&id) {
+                self.abort(now, association);
+            }
+            let mut effects = core::mem::take(&mut self.out);
+            self.node.remove_peer(now, id, &mut effects);
+            self.out = effects;
+        }
+    }
+
+    /// Ends every connection at once: another node takes the place of this one. Peers are told.
+    pub fn abandon(&mut self, now: Time, out: &mut Effects) {
+        self.remove(now, self.rows.keys().copied().collect());
+        self.follow(now, out);
+        let left: Vec<Connection> = self.links.keys().copied().collect();
+        left.into_iter().for_each(|name| self.hang_up(now, name, out));
+        self.close_endpoint(now, out);
     }
 
     /// Whether a section can be taken by [`Peers::configure`]; else a new node is made.
@@ -356,7 +372,7 @@ impl Peers {
     /// What was counted.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
-        &self.counts
+        &self.seen.counts
     }
 
     /// The peer of that name.
@@ -410,13 +426,19 @@ impl Peers {
                     Out::Connect(id) => self.open(now, id, out),
                     Out::Send(name, octets) => self.send(now, name, octets, out),
                     Out::Close(name) => self.hang_up(now, name, out),
-                    Out::Indicate(indication) => self.indicate(indication),
+                    Out::Indicate(indication) => self.indicate(now, indication),
                 }
             }
         }
     }
 
-    fn indicate(&mut self, indication: Indication) {
+    fn indicate(&mut self, now: Time, indication: Indication) {
+        if let Indication::Request(request, id, octets) = &indication
+            && let Some(answer) = self.unspoken(*id, octets)
+        {
+            self.seen.counts.unspoken += 1;
+            return self.tell(now, In::Answer(*request, answer));
+        }
         let name = |id: &PeerId| self.rows.get(id).map(|row| row.name.clone()).unwrap_or_default();
         let function = &*self.function;
         match &indication {
@@ -433,8 +455,50 @@ impl Peers {
         self.told.push_back(indication);
     }
 
+    /// The answer to a request in an application that its peer is not for.
+    fn unspoken(&self, id: PeerId, octets: &[u8]) -> Option<Vec<u8>> {
+        let request = Message::read(octets).ok()?;
+        let row = self.rows.get(&id)?;
+        if row.is_for(request.header.application) {
+            return None;
+        }
+        let mut answer = Vec::new();
+        let code = ResultCode::ApplicationUnsupported;
+        self.answer_to(&request, &mut answer, code.is_protocol_error()).result(code).end().ok()?;
+        Some(answer)
+    }
+
+    /// Begins the answer to a request: what every answer has of the request, and who gives it.
+    pub fn answer_to<'a>(
+        &self,
+        request: &Message<'_>,
+        octets: &'a mut Vec<u8>,
+        is_protocol_error: bool,
+    ) -> Writer<'a> {
+        let error = if is_protocol_error { Flags::ERROR } else { 0 };
+        let flags = Flags(request.header.flags.0 & Flags::PROXIABLE | error);
+        let mut writer = Writer::begin(octets, &Header { flags, ..request.header });
+        let own = self.node.settings();
+        let kept: &[_] = match is_protocol_error {
+            true => &[&base::SESSION_ID],
+            false => &[
+                &base::SESSION_ID,
+                &base::VENDOR_SPECIFIC_APPLICATION_ID,
+                &base::AUTH_SESSION_STATE,
+            ],
+        };
+        let found = kept.iter().filter_map(|row| request.avps().find(row));
+        found.for_each(|avp| writer.avps().copy(avp.whole));
+        let mut writer =
+            writer.put(&base::ORIGIN_HOST, &own.host).put(&base::ORIGIN_REALM, &own.realm);
+        for proxy in request.avps().all(&base::PROXY_INFO) {
+            writer.avps().copy(proxy.whole);
+        }
+        writer
+    }
+
     fn open(&mut self, now: Time, id: PeerId, out: &mut Effects) {
-        self.counts.attempts += 1;
+        self.seen.counts.attempts += 1;
         let Some(row) = self.rows.get(&id) else { return };
         match (row.transport, self.targets.get(&id).copied()) {
             (Carriage::Sctp, _) => self.associate(now, id),
@@ -448,10 +512,11 @@ impl Peers {
     }
 
     fn send(&mut self, now: Time, name: Connection, octets: Bytes, out: &mut Effects) {
+        self.trace(now, name, &octets, true);
         match self.links.get(&name).map(|link| link.way) {
             Some(Way::Stream(flow)) => out.send(flow, |buffer| buffer.extend_from_slice(&octets)),
             Some(Way::Association(id)) => self.send_on(now, id, octets),
-            None => self.counts.unsent += 1,
+            None => self.seen.counts.unsent += 1,
         }
     }
 

@@ -2,14 +2,15 @@
 
 use crate::config::Carriage;
 use crate::peers::{Peers, Way};
-use diameter::State;
+use diameter::{DisconnectCause, State};
 use machine::Time;
+use runtime::Effects;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A peer as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PeerRow {
+pub struct DiameterPeerRow {
     /// Its name.
     pub peer: String,
     /// Its Origin-Host.
@@ -20,8 +21,8 @@ pub struct PeerRow {
     pub state: &'static str,
     /// The state of RFC 3539: `OKAY`, `SUSPECT`, …
     pub watchdog: &'static str,
-    /// For how long, in milliseconds.
-    pub for_ms: u64,
+    /// Since when, in microseconds since 1970.
+    pub since_us: u64,
     /// Why it is not open; empty: nothing has happened yet.
     pub why: &'static str,
     /// Its Product-Name.
@@ -44,13 +45,22 @@ pub struct PeerRow {
 
 /// A connection as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ConnectionRow {
+pub struct DiameterConnectionRow {
     /// The peer, as soon as it is known.
     pub peer: Option<String>,
     /// The far end's address.
     pub remote: String,
     /// Whether this is TCP, TLS or SCTP.
     pub transport: Carriage,
+}
+
+/// A peer that an operator has connected or disconnected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DiameterActRow {
+    /// Its name.
+    pub peer: String,
+    /// Its state now.
+    pub state: &'static str,
 }
 
 const fn word(state: State) -> &'static str {
@@ -66,7 +76,7 @@ const fn word(state: State) -> &'static str {
 impl Peers {
     /// Every peer.
     #[must_use]
-    pub fn peer_rows(&self, now: Time) -> Vec<PeerRow> {
+    pub fn peer_rows(&self) -> Vec<DiameterPeerRow> {
         let name = |id: &u32| {
             let found = self.node.dictionary().application(*id);
             found.map_or_else(|| id.to_string(), |it| it.name.to_owned())
@@ -74,13 +84,13 @@ impl Peers {
         let row = |(id, status): (diameter::PeerId, diameter::PeerStatus)| {
             let config = self.rows.get(&id)?;
             let counts = status.counts;
-            Some(PeerRow {
+            Some(DiameterPeerRow {
                 peer: config.name.clone(),
                 host: status.host,
                 transport: config.transport,
                 state: word(status.state),
                 watchdog: status.watchdog,
-                for_ms: machine::narrow::millis(now - status.since),
+                since_us: status.since.as_micros(),
                 why: status.why,
                 product: status.product,
                 origin_state: status.origin_state,
@@ -97,11 +107,9 @@ impl Peers {
 
     /// Every connection.
     #[must_use]
-    pub fn connection_rows(&self) -> Vec<ConnectionRow> {
-        let peers: Vec<_> = self.node.peers().collect();
-        let row = |(name, link): (&diameter::Connection, &crate::peers::Link)| {
-            let owner = peers.iter().find(|(_, status)| status.connection == Some(*name));
-            let owner = owner.and_then(|(id, _)| self.rows.get(id)).map(|row| row.name.clone());
+    pub fn connection_rows(&self) -> Vec<DiameterConnectionRow> {
+        let row = |link: &crate::peers::Link| {
+            let owner = link.peer.and_then(|id| self.rows.get(&id)).map(|row| row.name.clone());
             let (remote, transport) = match link.way {
                 Way::Stream(flow) => {
                     let is_tls = flow.transport == runtime::Transport::Tls;
@@ -113,8 +121,24 @@ impl Peers {
                     (all.join(" "), Carriage::Sctp)
                 }
             };
-            ConnectionRow { peer: owner, remote, transport }
+            DiameterConnectionRow { peer: owner, remote, transport }
         };
-        self.links.iter().map(row).collect()
+        self.links.values().map(row).collect()
+    }
+    /// Connects to the peer of that name now, or disconnects it until it is connected to again.
+    pub fn operate(
+        &mut self,
+        now: Time,
+        name: &str,
+        is_wanted: bool,
+        out: &mut Effects,
+    ) -> Option<DiameterActRow> {
+        let id = self.find(name)?;
+        match is_wanted {
+            true => self.start(now, id, out),
+            false => self.stop(now, id, DisconnectCause::DoNotWantToTalkToYou, out),
+        }
+        let status = self.node.peers().find(|it| it.0 == id)?.1;
+        Some(DiameterActRow { peer: name.to_owned(), state: word(status.state) })
     }
 }

@@ -44,15 +44,17 @@ impl Peers {
         let way = Way::Stream(flow);
         if let Some(id) = self.stands_for(&flow) {
             self.opening.remove(&id);
-            let link = Link { way, remote: vec![remote], is_stranger: false, names };
+            let remote = vec![remote];
+            let link = Link { way, remote, is_stranger: false, peer: Some(id), names };
             let name = self.link(link);
             return self.tell(now, In::Connected(id, name, local));
         }
         if !self.may_come(carriage(&flow), &[remote]) {
-            self.counts.refused += 1;
+            self.seen.counts.refused += 1;
             return out.close(flow);
         }
-        let name = self.link(Link { way, remote: vec![remote], is_stranger: true, names });
+        let link = Link { way, remote: vec![remote], is_stranger: true, peer: None, names };
+        let name = self.link(link);
         self.tell(now, In::Accepted(name, local));
     }
 
@@ -65,14 +67,24 @@ impl Peers {
     pub(crate) fn arrived(&mut self, now: Time, name: Connection, octets: Bytes) {
         if self.links.get(&name).is_some_and(|link| link.is_stranger) {
             if !self.is_own(name, &octets) {
-                self.counts.claims_refused += 1;
+                self.seen.counts.claims_refused += 1;
                 return self.forge(now, name);
             }
+            let peer = self.claimed(&octets);
             if let Some(link) = self.links.get_mut(&name) {
-                link.is_stranger = false;
+                (link.is_stranger, link.peer) = (false, peer);
             }
         }
+        self.trace(now, name, &octets, false);
         self.tell(now, In::Message(name, octets));
+    }
+
+    /// The peer whose host the first message of a connection says.
+    fn claimed(&self, octets: &[u8]) -> Option<PeerId> {
+        let message = Message::read(octets).ok()?;
+        let host = message.avps().find(&ORIGIN_HOST)?.data;
+        let is_it = |it: &str| it.as_bytes().eq_ignore_ascii_case(host);
+        self.rows.iter().find(|(_, row)| is_it(&row.host)).map(|(id, _)| *id)
     }
 
     /// Whether a connection may say what its first message says: one of a host that is no peer may,
@@ -82,7 +94,8 @@ impl Peers {
         let Ok(message) = Message::read(octets) else { return true };
         let Some(host) = message.avps().find(&ORIGIN_HOST) else { return true };
         let is_it = |it: &str| it.as_bytes().eq_ignore_ascii_case(host.data);
-        let Some(row) = self.rows.values().find(|row| is_it(&row.host)) else { return true };
+        let peer = self.claimed(octets);
+        let Some(row) = peer.and_then(|id| self.rows.get(&id)) else { return true };
         let is_secure = match link.way {
             Way::Stream(flow) => flow.transport == Transport::Tls,
             Way::Association(_) => false,

@@ -25,6 +25,7 @@ pub mod host;
 mod kernel;
 mod kernel_event;
 mod kernel_status;
+mod needs;
 mod parameters;
 mod routes;
 mod show;

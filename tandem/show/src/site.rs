@@ -3,7 +3,7 @@
 use crate::cell::{Form, raw};
 use crate::text::escaped;
 use crate::time::duration;
-use crate::{Listing, Look, Sheet, column, plain, since, table};
+use crate::{Listing, Look, Sheet, column, firm, plain, since, table};
 use serde_json::Value;
 
 /// `tandem ctl pool`.
@@ -123,6 +123,54 @@ pub const ASSOCIATIONS: Listing = Listing::new(
         column("queued_bytes", "QUEUED", Form::Octets),
         column("unacknowledged_bytes", "UNACKED", Form::Octets),
         plain("errors", "ERRORS"),
+    ],
+);
+
+/// `tandem ctl diameter peers`.
+pub const DIAMETER_PEERS: Listing = Listing::new(
+    "no function has a Diameter peer",
+    &[
+        plain("function", "FUNCTION"),
+        firm("peer", "PEER"),
+        plain("host", "HOST").yields(2),
+        plain("transport", "TRANSPORT").yields(3),
+        column("state", "STATE", Form::State),
+        since("since_us", "SINCE"),
+        plain("watchdog", "WATCHDOG"),
+        plain("applications", "APPLICATIONS").yields(1),
+        plain("received", "IN"),
+        plain("sent", "OUT"),
+        plain("outstanding", "WAITING"),
+        plain("losses", "LOST"),
+        plain("why", "WHY"),
+    ],
+);
+
+/// `tandem ctl diameter connections`.
+pub const DIAMETER_CONNECTIONS: Listing = Listing::new(
+    "no Diameter connection stands",
+    &[
+        plain("function", "FUNCTION"),
+        plain("peer", "PEER"),
+        plain("transport", "TRANSPORT"),
+        firm("remote", "ADDRESS"),
+    ],
+);
+
+/// `tandem ctl diameter trace`.
+pub const DIAMETER_TRACE: Listing = Listing::new(
+    "no Diameter message has passed",
+    &[
+        plain("function", "FUNCTION"),
+        column("at_us", "TIME", Form::Time),
+        plain("peer", "PEER"),
+        plain("way", "WAY"),
+        plain("application", "APPLICATION"),
+        plain("command", "COMMAND"),
+        plain("flags", "FLAGS"),
+        plain("result", "RESULT"),
+        plain("octets", "OCTETS").yields(2),
+        firm("session", "SESSION").yields(1),
     ],
 );
 
@@ -331,6 +379,25 @@ mod tests {
         let empty =
             [&POOL, &REPLICA, &TRACK, &FUNCTIONS, &COUNTERS, &ALARMS, &HISTORY, &ASSOCIATIONS];
         assert!(empty.iter().all(|it| it.empty.starts_with("no ") || it.empty.contains("has no")));
+    }
+
+    #[test]
+    fn diameter_peers_connections_and_messages_are_rows() {
+        let row = json!({"function": "sms1", "peer": "hss1", "host": "hss1.example",
+            "transport": "tcp", "state": "closed", "since_us": 0, "watchdog": "DOWN",
+            "applications": ["Sh"], "received": 3, "sent": 4, "outstanding": 0, "losses": 1,
+            "why": "it was closed"});
+        let shown = table(&LOOK, &[row], &DIAMETER_PEERS);
+        let cells = ["hss1.example", "closed", "DOWN", "Sh", "it was closed"];
+        assert!(cells.iter().all(|cell| shown.contains(cell)), "{shown}");
+        let row = json!({"function": "sms1", "peer": null, "transport": "tcp",
+            "remote": "192.0.2.9:40000"});
+        assert!(table(&LOOK, &[row], &DIAMETER_CONNECTIONS).contains("192.0.2.9:40000"));
+        let row = json!({"function": "sms1", "at_us": 0, "peer": "hss1", "way": "out",
+            "application": "Sh", "command": "UDR", "flags": "RP", "result": null, "octets": 200,
+            "session": "sms1.example;1;0"});
+        let shown = table(&LOOK, &[row], &DIAMETER_TRACE);
+        assert!(["UDR", "out", "sms1.example;1;0"].iter().all(|it| shown.contains(it)), "{shown}");
     }
 
     #[test]

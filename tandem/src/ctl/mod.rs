@@ -86,6 +86,7 @@ pub fn ctl(ctl: Ctl) -> Result<(), Exit> {
         }
         CtlCommand::Capture(wanted) => client::capture(&client, &wanted),
         CtlCommand::Sctp { command } => client::sctp(&client, form, command),
+        CtlCommand::Diameter { command } => client::diameter(&client, form, command),
         CtlCommand::Counters { name, function, all } => {
             client::counters(&client, form, name, function, all)
         }

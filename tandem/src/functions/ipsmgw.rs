@@ -4,9 +4,10 @@ mod words;
 
 use super::head::{Head, capture_key};
 use super::ssc::tls;
-use super::{Kind, StartContext, Started, first_changed, listen};
+use super::{Kind, StartContext, Started, by_diameter, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::metrics::{Part, cells_of};
+use config::need::Wanted;
 use config::{Issue, ListenAddress};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
@@ -19,14 +20,20 @@ use supervise::{Nature, StartError, Supervised};
 impl Kind for Ipsmgw {
     type Function = ShortMessageGateway;
     type Words = words::IpsmgwWords;
+    const PEERS: Option<(&'static str, &'static str)> = Some(("diameter/peers", "peer"));
 
     fn questions() -> Vec<Question> {
         ipsmgw::questions()
     }
 
     fn metrics() -> Vec<Part> {
-        let own = vec![cells_of::<ipsmgw::Fact>(), cells_of::<ipsmgw::DoorFact>()];
-        vec![("IP short message gateway", own)]
+        let own = vec![
+            cells_of::<ipsmgw::Fact>(),
+            cells_of::<ipsmgw::DoorFact>(),
+            cells_of::<ipsmgw::HomeFact>(),
+        ];
+        let diameter = diameter_stack::empty_tables();
+        vec![("IP short message gateway", own), ("Diameter of a function", diameter)]
     }
 
     fn head(&self) -> Head<'_> {
@@ -41,12 +48,18 @@ impl Kind for Ipsmgw {
 
     fn listens(&self) -> Vec<ListenAddress> {
         let listens = self.listen.iter().enumerate();
-        listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text)).collect()
+        let sip = listens.filter_map(|(n, text)| listen(format!("listen[{n}]"), text));
+        let section = self.diameter_section();
+        let diameter = section.iter().flat_map(|it| by_diameter::listens(it, Self::diameter_path));
+        sip.chain(diameter).collect()
     }
 
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let own = self.tls.iter().flat_map(|it| tls::unusable(it, directory));
-        own.map(|it| it.under("tls")).collect()
+        let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
+        let node = self.diameter.iter().flat_map(|it| by_diameter::unusable(it, directory));
+        issues.extend(node.map(|it| it.under("diameter")));
+        issues
     }
 
     fn exposures(&self, _directory: &Path) -> Vec<Issue> {
@@ -61,13 +74,22 @@ impl Kind for Ipsmgw {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
         }
+        let section = self.diameter_section();
+        let diameter = section.iter().flat_map(by_diameter::exposures);
+        found.extend(diameter.map(|it| Issue { path: Self::diameter_path(&it.path), ..it }));
         found
+    }
+
+    fn needs(&self) -> Vec<Wanted> {
+        let sctp = self.diameter.as_ref().and_then(|it| it.sctp.as_ref());
+        sctp.map(|it| it.needs("diameter.sctp.carrier")).unwrap_or_default()
     }
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
         section.capture_key = capture_key(self.capture_key_file.as_deref(), directory)?;
         section.tls.iter_mut().for_each(|it| tls::locate(it, directory));
+        section.diameter.iter_mut().for_each(|it| by_diameter::locate(it, directory));
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
         Ok(section)
@@ -97,6 +119,12 @@ impl Kind for Ipsmgw {
                 self.limits.connection_idle_s == new.limits.connection_idle_s,
             ),
         ])
+    }
+
+    fn interruptions(&self, new: &Self) -> Vec<Issue> {
+        let both = self.diameter_section().zip(new.diameter_section());
+        let diameter = both.map(|(old, new)| old.interruptions(&new)).unwrap_or_default();
+        diameter.into_iter().map(|it| Issue { path: Self::diameter_path(&it.path), ..it }).collect()
     }
 
     fn start(

@@ -3,6 +3,7 @@
 //! A kind is what [`Kind`] says of its section in the site file. The rest of the program sees
 //! sections ([`AnySection`]) and functions that run ([`Handle`]), whatever their kinds.
 
+mod by_diameter;
 mod described;
 mod forwarder;
 mod head;

@@ -8,6 +8,7 @@ mod changes;
 mod check;
 mod cluster;
 mod demo;
+mod diameter;
 mod edge;
 mod jss7;
 mod lab;

@@ -14,7 +14,7 @@ const ALICE: &str = "447700900123";
 const BOB: &str = "447700900999";
 
 /// Ends with the test.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -23,14 +23,13 @@ impl Drop for Running {
     }
 }
 
-struct Site {
-    running: Option<Running>,
-    folder: tempfile::TempDir,
+pub(crate) struct Site {
+    pub(crate) running: Option<Running>,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Site {
     fn start(transport: &str, gateway: u16, core: u16) -> Self {
-        let folder = tempfile::tempdir().unwrap();
         let text = format!(
             r#"
 [site]
@@ -54,6 +53,12 @@ retries_s = [3600]
 "#,
             hep = port()
         );
+        Self::of(&text)
+    }
+
+    /// The site of a file.
+    pub(crate) fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("var")).unwrap();
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
         let mut site = Self { running: None, folder };
@@ -61,7 +66,7 @@ retries_s = [3600]
         site
     }
 
-    fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         let mut command = Command::new(TANDEM);
         command.args(["run", "site.toml"]).current_dir(self.folder.path()).stderr(Stdio::null());
         self.running = Some(Running(command.spawn().unwrap()));
@@ -70,7 +75,7 @@ retries_s = [3600]
         self.until(&["store"], |rows| rows.iter().any(|it| it["state"] == "open"));
     }
 
-    fn ctl(&self, words: &[&str]) -> Output {
+    pub(crate) fn ctl(&self, words: &[&str]) -> Output {
         let mut command = Command::new(TANDEM);
         for name in ["TANDEM_URL", "TANDEM_TOKEN", "TANDEM_SITE", "NOTIFY_SOCKET"] {
             command.env_remove(name);
@@ -80,14 +85,14 @@ retries_s = [3600]
         command.args(words).stdin(Stdio::null()).output().unwrap()
     }
 
-    fn rows(&self, words: &[&str]) -> Vec<Value> {
+    pub(crate) fn rows(&self, words: &[&str]) -> Vec<Value> {
         let output = self.ctl(&[&["-o", "json"], words].concat());
         let rows: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         rows.as_array().cloned().unwrap_or_default()
     }
 
     /// Waits until what a command shows is as it should be.
-    fn until(&self, words: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    pub(crate) fn until(&self, words: &[&str], holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let end = Instant::now() + LONG;
         loop {
             let rows = self.rows(words);
@@ -101,14 +106,14 @@ retries_s = [3600]
 }
 
 /// The S-CSCF and its terminals.
-struct Core {
+pub(crate) struct Core {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     _running: Running,
 }
 
 impl Core {
-    fn start(transport: &str, own: u16, gateway: u16) -> Self {
+    pub(crate) fn start(transport: &str, own: u16, gateway: u16) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
         let mut command = Command::new("/usr/bin/python3");
         command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);
@@ -127,7 +132,7 @@ impl Core {
         serde_json::from_str(&line).unwrap_or_default()
     }
 
-    fn does(&mut self, command: &str) -> Value {
+    pub(crate) fn does(&mut self, command: &str) -> Value {
         writeln!(self.input, "{command}").unwrap();
         let answer = self.answer();
         assert!(!answer.is_null(), "{command}");
@@ -141,7 +146,7 @@ impl Core {
     }
 }
 
-fn port() -> u16 {
+pub(crate) fn port() -> u16 {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 

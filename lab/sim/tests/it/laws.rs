@@ -214,15 +214,26 @@ fn an_ip_short_message_gateway() {
         let seeds = Seeds { proofs: [1; 16], correlations: [2; 16], share: (0, 1) };
         Gateway::new(ipsmgw::Settings { local, ..sms_settings() }, seeds, Time::from_millis(1))
     };
-    let input = |random: &mut Random| match random.below(7) {
+    let identities = ["sip:+447700900123@ims.example.org", "sip:alice@ims.example.org"];
+    let input = |random: &mut Random| match random.below(8) {
+        7 => {
+            let ticket = random.below(8) << 32;
+            let number = Msisdn::of("447700900124");
+            let answer = match random.below(3) {
+                0 => ipsmgw::HomeAnswer::Failed,
+                1 => ipsmgw::HomeAnswer::Number(None),
+                _ => ipsmgw::HomeAnswer::Number(number),
+            };
+            In::Home { ticket, answer }
+        }
         0 => In::Connected(random.chance(0.8)),
         1 => In::Register {
             transaction: random.below(99),
             register: Register {
-                identity: "sip:+447700900123@ims.example.org".into(),
+                identity: identities[random.below(2) as usize].into(),
                 s_cscf: "sip:scscf".into(),
                 expires_s: if random.chance(0.2) { 0 } else { 600 },
-                msisdn: Msisdn::of("447700900123"),
+                msisdn: Msisdn::of("447700900123").filter(|_| random.chance(0.5)),
                 imsi: None,
                 contacts: None,
             },
@@ -298,6 +309,7 @@ fn sms_settings() -> ipsmgw::Settings {
         deliveries_max: 4,
         domains: vec!["ims.example.org".to_owned()],
         local: None,
+        home: ipsmgw::Home { numbers: true, reachability: true },
     }
 }
 

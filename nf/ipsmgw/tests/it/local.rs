@@ -12,7 +12,7 @@ const BOB: &str = "sip:+447700900999@ims.example.org";
 const BOB_NUMBER: &str = "447700900999";
 const CENTRE: &str = crate::network::GATEWAY;
 
-fn local() -> Settings {
+pub fn local() -> Settings {
     Settings {
         hlr: Hlr::Suppressed,
         final_causes: vec![111],

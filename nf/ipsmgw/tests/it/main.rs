@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod deliveries;
+mod home;
 mod local;
 mod network;
 mod registrations;

@@ -38,6 +38,7 @@ pub fn settings() -> Settings {
         deliveries_max: 8,
         domains: vec!["ims.example.org".to_owned()],
         local: None,
+        home: ipsmgw::Home::default(),
     }
 }
 
@@ -52,6 +53,7 @@ pub struct World {
     pub requests: Vec<Request>,
     pub records: Vec<Record>,
     pub taken: Vec<(u64, Result<usize, &'static str>)>,
+    pub home: Vec<(u64, ipsmgw::HomeQuestion)>,
     /// Dialogues that were begun there.
     dialogues: u64,
 }
@@ -70,6 +72,7 @@ impl World {
             requests: Vec::new(),
             records: Vec::new(),
             taken: Vec::new(),
+            home: Vec::new(),
             dialogues: 1_000,
         };
         world.step(In::Connected(true));
@@ -95,6 +98,7 @@ impl World {
                     Out::Request(request) => self.requests.push(*request),
                     Out::Record(record) => self.records.push(*record),
                     Out::Taken { ticket, outcome } => self.taken.push((ticket, outcome)),
+                    Out::AskHome { ticket, question } => self.home.push((ticket, question)),
                     Out::Ask { ticket, question } => {
                         let answer = self.answer(question);
                         self.gateway.step(self.now, In::Stored { ticket, answer }, &mut next);

@@ -267,7 +267,7 @@ impl World {
             }
             Out::Send(sending) => self.sent(*sending),
             Out::Request(request) => self.requested(*request),
-            Out::Record(_) | Out::Taken { .. } => {}
+            Out::Record(_) | Out::Taken { .. } | Out::AskHome { .. } => {}
         }
     }
 

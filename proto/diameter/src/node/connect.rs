@@ -16,6 +16,7 @@ use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use crate::timers::Timer;
 use bytes::Bytes;
+use machine::Duration;
 use std::net::IpAddr;
 
 /// Who speaks on a connection.
@@ -51,15 +52,19 @@ impl Node {
         self.out.push(Out::Connect(id));
     }
 
-    /// Plans the next attempt, later each time (RFC 6733 §2.1).
+    /// Plans the next attempt, later each time (RFC 6733 §2.1), and up to a quarter sooner than
+    /// that: nodes that have lost a peer at once do not all come back at once.
     fn rest(&mut self, id: PeerId) {
+        let dice = self.random();
         let parameters = &self.settings.parameters;
         let (least, most) = (parameters.t_connect, parameters.t_connect_max);
         let Some(peer) = self.peers.find_mut(id) else { return };
         let pause = peer.pause.max(least);
         peer.pause = (pause * 2).min(most);
         if peer.settings.connects && peer.is_wanted {
-            self.timers.arm(Timer::Connect(id), self.now + pause);
+            let quarter = machine::narrow::micros(pause) / 4;
+            let sooner = Duration::from_micros(dice % (quarter + 1));
+            self.timers.arm(Timer::Connect(id), self.now + (pause - sooner));
         }
     }
 

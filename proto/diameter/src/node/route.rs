@@ -86,6 +86,18 @@ impl Node {
         self.routes.add(route)
     }
 
+    /// Routes to peers none of which can be sent a request now.
+    pub fn unserved(&self) -> impl Iterator<Item = &Route> {
+        let is_ready = |hop: &Hop, application: Option<u32>| {
+            let peer = self.peers.find(hop.peer).filter(|peer| peer.readiness().is_some());
+            peer.is_some_and(|peer| application.is_none_or(|it| peer.takes(it)))
+        };
+        self.routes.realms.values().flatten().filter(move |route| match &route.action {
+            Action::Relay(hops) => !hops.iter().any(|hop| is_ready(hop, route.application)),
+            Action::Local | Action::Redirect(..) => false,
+        })
+    }
+
     /// Removes all routes.
     pub fn clear_routes(&mut self) {
         self.routes = Routes::default();

@@ -1,7 +1,9 @@
 //! What the types alone cannot refuse.
 
-use super::{Carriage, LISTENERS_MAX, Route, Section};
-use config::Issue;
+use super::{Carriage, LISTENERS_MAX, Route, Section, application};
+use config::{Issue, meant};
+use diameter::row::Application;
+use diameter::rows::APPLICATIONS;
 use diameter::{HOPS_MAX, PEERS_MAX, ROUTES_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,6 +119,9 @@ impl Section<'_> {
                 let hint = "add tcp.listen, tls or sctp, or set another transport";
                 push(".transport", String::from("this node has no port for it"), hint);
             }
+            for (m, name) in peer.applications.iter().enumerate() {
+                self.validate_application(name, format!("{at}.applications[{m}]"), issues);
+            }
             if peer.transport == Carriage::Sctp && peer.connect {
                 let mut inner = Vec::new();
                 peer.endpoint().validate(&mut inner);
@@ -125,10 +130,29 @@ impl Section<'_> {
         }
     }
 
+    fn validate_application(&self, name: &str, at: String, issues: &mut Vec<Issue>) {
+        let id = application(name);
+        if id.is_some_and(|id| self.node.relays || self.applications.contains(&id)) {
+            return;
+        }
+        let is_own = |it: &&&Application| self.applications.contains(&it.id);
+        let names = || APPLICATIONS.iter().filter(is_own).map(|it| it.name);
+        let what = format!("`{name}` is no application that this node speaks");
+        let all: Vec<&str> = names().collect();
+        let hint = meant(name, names(), &format!("it speaks {}", all.join(", ")));
+        issues.push(Issue::new(at, what, hint));
+    }
+
     fn validate_routes(&self, issues: &mut Vec<Issue>) {
-        if self.route.len() > ROUTES_MAX {
-            let what = format!("{} routes", self.route.len());
+        let routes = self.routes();
+        if routes.len() > ROUTES_MAX {
+            let what = format!("{} routes", routes.len());
             issues.push(Issue::new("route", what, format!("use {ROUTES_MAX} or fewer")));
+        }
+        for route in routes.iter().skip(self.route.len()).filter(|it| it.to.len() > HOPS_MAX) {
+            let of = route.application.unwrap_or_default();
+            let what = format!("{} peers of one realm and application {of}", route.to.len());
+            issues.push(Issue::new("peer", what, format!("use {HOPS_MAX} or fewer")));
         }
         let mut seen = BTreeMap::new();
         for (n, route) in self.route.iter().enumerate() {

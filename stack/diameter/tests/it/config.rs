@@ -108,3 +108,40 @@ fn the_smallest_section_is_valid() {
     assert_eq!(issues, []);
     assert!(site.section().ports().is_empty());
 }
+
+#[test]
+fn an_application_is_named_as_this_node_speaks_it() {
+    let site = Site::read(
+        r#"
+        diameter = { host = "a.example", realm = "example" }
+        [[peer]]
+        name = "hss1"
+        host = "hss1.example"
+        realm = "Home"
+        addresses = ["10.0.0.2"]
+        connect = true
+        applications = ["Sh"]
+        [[peer]]
+        name = "hss2"
+        host = "hss2.example"
+        realm = "home"
+        addresses = ["10.0.0.3"]
+        connect = true
+        applications = ["sh", "S6a", "Base"]
+        priority = 1
+        "#,
+    );
+    let mut issues = Vec::new();
+    site.section().validate(&mut issues);
+    let found: Vec<_> = issues.iter().map(|it| (&*it.path, &*it.hint)).collect();
+    assert_eq!(found[0], ("peer[1].applications[1]", "did you mean `S6c`?"), "{found:?}");
+    assert_eq!(found[1].0, "peer[1].applications[2]");
+    let routes = site.section().routes();
+    assert_eq!(routes.len(), 1);
+    assert_eq!(
+        (routes[0].realm.as_deref(), routes[0].application),
+        (Some("home"), Some(16_777_217))
+    );
+    let to: Vec<_> = routes[0].to.iter().map(|it| (&*it.peer, it.priority)).collect();
+    assert_eq!(to, [("hss1", 0), ("hss2", 1)]);
+}

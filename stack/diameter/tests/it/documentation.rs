@@ -1,8 +1,8 @@
 //! `docs/diameter.md` has every key of a section, every metric, and an example that is valid.
 
 use crate::world::Site;
-use diameter_stack::PeerFact;
 use diameter_stack::config::{Node, Peer, Route};
+use diameter_stack::{ConnectionFact, PeerFact};
 use event::Fact as _;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -47,7 +47,8 @@ fn written() -> String {
     table::<Peer>("peer", &mut text);
     table::<Route>("route", &mut text);
     text.push_str("\n| metric | what |\n|---|---|\n");
-    for row in diameter::Fact::ROWS.iter().chain(PeerFact::ROWS) {
+    let connections = ConnectionFact::ROWS.iter().chain(PeerFact::ROWS);
+    for row in diameter::Fact::ROWS.iter().chain(connections) {
         writeln!(text, "| `{}` | {} |", row.name, row.help()).unwrap();
     }
     text.push('\n');

@@ -1,7 +1,7 @@
 //! Nodes whose connections are carried by hand.
 
 use diameter::codec::{Message, ResultCode, Writer};
-use diameter::rows::{base, sh};
+use diameter::rows::{base, s6c, sh};
 use diameter::{Indication, Outcome, Outgoing, State};
 use diameter_stack::config::{self, SCTP_PORTS, Section};
 use diameter_stack::{Peers, frame};
@@ -24,7 +24,7 @@ pub struct Site {
 
 pub const FIRST: PortId = PortId(100);
 pub const SECOND: Duration = Duration::from_secs(1);
-const APPLICATIONS: &[u32] = &[sh::SH.id];
+const APPLICATIONS: &[u32] = &[sh::SH.id, s6c::S6C.id];
 
 impl Site {
     pub fn read(text: &str) -> Self {

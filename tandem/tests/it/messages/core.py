@@ -1,7 +1,7 @@
 # An S-CSCF with its terminals, whose codecs of RP messages and TPDUs are pycrate's. Reads a command
 # a line, answers with an object of JSON a line.
 #
-#   register NUMBER sms|text SECONDS      third-party REGISTER: its status
+#   register NUMBER sms|text SECONDS      third-party REGISTER: its status; a name has no number
 #   mode NUMBER ok|memory|refuse|absent   what the terminal makes of messages from now on
 #   submit FROM TO REF plain|report TEXT  RP-DATA in a MESSAGE: its status, and the report
 #   text FROM TO TEXT                     text/plain in a MESSAGE: its status
@@ -41,7 +41,7 @@ count = 0
 
 
 def identity(number):
-    return "sip:+%s@%s" % (number, DOMAIN)
+    return "sip:%s%s@%s" % ("+" if number.isdigit() else "", number, DOMAIN)
 
 
 class Datagrams:

@@ -210,6 +210,7 @@ macro_rules! pages {
 pages! {
     readme "README.md";
     cluster "docs/cluster.md";
+    diameter "docs/diameter.md";
     edge "docs/pe.md";
     figures "docs/figures.md";
     ims_access "docs/ims.md";

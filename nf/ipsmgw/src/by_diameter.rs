@@ -1,0 +1,200 @@
+//! Diameter in a gateway: the node with its peers, and what of the flows goes to them.
+//!
+//! ```text
+//!   Out::AskHome ─→ ask ─→ UDR, SNR ─→ Peers ─→ HSS
+//!   In::Home ←─ told ←─ ended ←─ UDA, SNA ←─┘ │
+//!   In::Retry ←─ told ←─ notified ←─ PNR ─────┘
+//! ```
+
+pub mod facts;
+pub mod home;
+pub mod keys;
+mod sh;
+mod show;
+mod watches;
+mod xml;
+
+use crate::config::Ipsmgw;
+use crate::effects::In as Input;
+use diameter::codec::{Message, ResultCode};
+use diameter::rows::sh as rows;
+use diameter::{DisconnectCause, Indication, SessionIds};
+use diameter_stack::Peers;
+use event::Sheet;
+use facts::HomeFact;
+use machine::Time;
+use question::Condition;
+use runtime::{Effects, In, Seed};
+use sh::Pending;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use watches::Watches;
+
+/// Diameter in a gateway.
+#[derive(Debug)]
+pub(crate) struct ByDiameter {
+    /// Where the section has Diameter.
+    pub(crate) peers: Option<Peers>,
+    sessions: Option<SessionIds>,
+    facts: Sheet<HomeFact>,
+    pending: BTreeMap<u64, Pending>,
+    watches: Watches,
+    tokens: u64,
+    /// What the gateway is to be told.
+    told: VecDeque<Input>,
+    seed: Seed,
+}
+
+impl ByDiameter {
+    /// The node of a section that was checked.
+    pub(crate) fn new(config: &Ipsmgw, seed: Seed) -> Self {
+        let mut it = Self {
+            peers: None,
+            sessions: None,
+            facts: Sheet::new(),
+            pending: BTreeMap::new(),
+            watches: Watches::default(),
+            tokens: 0,
+            told: VecDeque::new(),
+            seed,
+        };
+        it.begin(seed.now, config);
+        it
+    }
+
+    fn begin(&mut self, now: Time, config: &Ipsmgw) {
+        // No two nodes draw alike.
+        self.seed.random[31] = self.seed.random[31].wrapping_add(1);
+        self.seed.now = now;
+        let section = config.diameter_section();
+        self.peers = section.and_then(|it| Peers::new(&it, Arc::default(), self.seed).ok());
+        let seconds = now.as_millis() / 1_000;
+        self.sessions = config.diameter.as_ref().map(|it| SessionIds::new(&it.host, seconds));
+    }
+
+    /// Takes another section: peers that are written as before keep their connections.
+    pub(crate) fn configure(&mut self, now: Time, config: &Ipsmgw, out: &mut Effects) {
+        match (&mut self.peers, config.diameter_section()) {
+            (Some(peers), Some(section)) if peers.continues(&section) => {
+                return peers.configure(now, &section, out);
+            }
+            (Some(peers), _) => peers.abandon(now, out),
+            (None, None) => return,
+            (None, Some(_)) => {}
+        }
+        let pending = core::mem::take(&mut self.pending);
+        pending.into_values().for_each(|it| self.ended(it, &diameter::Outcome::Expired));
+        self.begin(now, config);
+    }
+
+    /// Takes what happened on a port of Diameter; false: it is another one's.
+    pub(crate) fn takes(&mut self, now: Time, input: &In<'_>, out: &mut Effects) -> bool {
+        let port = match input {
+            In::Message { flow, .. }
+            | In::Up { flow }
+            | In::Proved { flow, .. }
+            | In::Down { flow, .. }
+            | In::Returned { flow, .. }
+            | In::Written { flow, .. } => flow.port,
+            In::Ready { port } => *port,
+            _ => return false,
+        };
+        let is_own = keys::owns(port);
+        if let Some(peers) = self.peers.as_mut().filter(|_| is_own) {
+            peers.step(now, input, out);
+        }
+        is_own
+    }
+
+    /// Lets time pass.
+    pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.watches.tick(now);
+        if let Some(peers) = &mut self.peers {
+            peers.tick(now, out);
+        }
+    }
+
+    /// When [`ByDiameter::tick`] wants to be called next.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let peers = self.peers.as_ref().and_then(Peers::deadline);
+        peers.into_iter().chain(self.watches.deadline()).min()
+    }
+
+    /// What the gateway is to be told next.
+    pub(crate) fn input(&mut self, now: Time, out: &mut Effects) -> Option<Input> {
+        while let Some(indication) = self.peers.as_mut().and_then(Peers::indication) {
+            match indication {
+                Indication::Request(request, _, octets) => {
+                    if let Ok(message) = Message::read(&octets) {
+                        self.asked(now, request, &message, out);
+                    }
+                }
+                Indication::Answer(token, outcome) => {
+                    let pending = self.pending.remove(&token);
+                    pending.into_iter().for_each(|it| self.ended(it, &outcome));
+                }
+                Indication::PeerUp(_) | Indication::PeerDown(..) => {}
+                Indication::Complaint(_, offence) => {
+                    tracing::debug!(target: "diameter", %offence, "a peer has sent what offends");
+                }
+            }
+        }
+        self.told.pop_front()
+    }
+
+    fn asked(
+        &mut self,
+        now: Time,
+        request: diameter::RequestId,
+        message: &Message<'_>,
+        out: &mut Effects,
+    ) {
+        let header = message.header;
+        if (header.application, header.command) == (rows::SH.id, rows::PUSH_NOTIFICATION.code) {
+            return self.notified(now, request, message, out);
+        }
+        let Some(peers) = &mut self.peers else { return };
+        let mut octets = Vec::new();
+        let writer = peers.answer_to(message, &mut octets, true);
+        if writer.result(ResultCode::CommandUnsupported).end().is_ok() {
+            peers.answer(now, request, octets, out);
+        }
+    }
+
+    /// Packets out.
+    pub(crate) fn flush(&mut self, out: &mut Effects) {
+        if let Some(peers) = &mut self.peers {
+            peers.flush(out);
+        }
+    }
+
+    /// Ends every connection in order.
+    pub(crate) fn close(&mut self, now: Time, out: &mut Effects) {
+        if let Some(peers) = &mut self.peers {
+            peers.close(now, DisconnectCause::Rebooting, out);
+        }
+    }
+
+    /// Whether no connection stands.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.peers.as_ref().is_none_or(Peers::is_closed)
+    }
+
+    /// The conditions that stand.
+    pub(crate) fn alarms(&self) -> Vec<Condition> {
+        self.peers.as_ref().map(Peers::alarms).unwrap_or_default()
+    }
+
+    /// Brings what is counted up to date.
+    pub(crate) fn publish(&self) {
+        self.facts.set(HomeFact::Watched, self.watches.len() as u64);
+        if let Some(peers) = &self.peers {
+            peers.publish();
+        }
+    }
+
+    pub(crate) fn cells(&self) -> Vec<event::Cells> {
+        let peers = self.peers.iter().flat_map(Peers::cells);
+        core::iter::once(self.facts.cells()).chain(peers).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! The keys of Diameter in the section of a gateway, and their checks.
+
+use crate::config::Ipsmgw;
+use config::Issue;
+use diameter::rows::sh::SH;
+use diameter_stack::config::{Route, SCTP_PORTS, Section};
+use runtime::{PortId, PortSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sip_stack::realm::PORTS_MAX;
+
+/// The first port of Diameter.
+const FIRST: PortId = PortId(PORTS_MAX + 256);
+/// Ports of Diameter: those of streams, then those of SCTP.
+const COUNT: u16 = SCTP_PORTS + 64;
+/// Applications that are spoken.
+const APPLICATIONS: &[u32] = &[SH.id];
+
+/// Whether a port is one of Diameter's.
+pub(crate) const fn owns(port: PortId) -> bool {
+    port.0 >= FIRST.0 && port.0 < FIRST.0 + COUNT
+}
+
+/// What is asked of the home subscriber server by Sh (TS 29.328).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HomeKeys {
+    /// Its realm; absent: that of `[ipsmgw.diameter]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub realm: Option<String>,
+    /// Its host, where it is one; absent: whichever the realm's peers choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// It is asked for the number of an identity that registers, where neither that identity nor
+    /// the service information has one.
+    pub numbers: bool,
+    /// It is asked to tell when a subscriber can be reached over IP again who did not answer: what
+    /// waits is tried then.
+    pub reachability: bool,
+    /// How long that is waited for, seconds.
+    pub reachability_s: u32,
+}
+
+impl Default for HomeKeys {
+    fn default() -> Self {
+        let (realm, host) = (None, None);
+        Self { realm, host, numbers: true, reachability: true, reachability_s: 86_400 }
+    }
+}
+
+impl Ipsmgw {
+    /// What the stack of Diameter is lent; none where the section has no Diameter.
+    #[must_use]
+    pub fn diameter_section(&self) -> Option<Section<'_>> {
+        Some(Section {
+            key: "ipsmgw",
+            name: &self.name,
+            node: self.diameter.as_ref()?,
+            peer: &self.diameter_peer,
+            route: &self.diameter_route,
+            applications: APPLICATIONS,
+            first_port: FIRST,
+        })
+    }
+
+    /// The realm of the home subscriber server.
+    #[must_use]
+    pub fn home_realm(&self) -> Option<&str> {
+        let own = || self.diameter.as_ref().map(|it| it.realm.as_str());
+        self.hss.as_ref().and_then(|it| it.realm.as_deref()).or_else(own)
+    }
+
+    pub(crate) fn diameter_ports(&self) -> Vec<PortSpec> {
+        self.diameter_section().map(|it| it.ports()).unwrap_or_default()
+    }
+
+    /// Paths of the stack's section as they are in this one.
+    #[must_use]
+    pub fn diameter_path(path: &str) -> String {
+        for (own, key) in [("peer", "diameter_peer"), ("route", "diameter_route")] {
+            match path.strip_prefix(own) {
+                Some(rest) if rest.is_empty() || rest.starts_with('[') => {
+                    return format!("{key}{rest}");
+                }
+                _ => {}
+            }
+        }
+        format!("diameter.{path}")
+    }
+
+    /// Finds what is wrong with the keys of Diameter.
+    pub(crate) fn validate_diameter(&self, issues: &mut Vec<Issue>) {
+        let Some(section) = self.diameter_section() else {
+            return self.validate_absence(issues);
+        };
+        let mut found = Vec::new();
+        section.validate(&mut found);
+        let moved = found.into_iter().map(|it| Issue { path: Self::diameter_path(&it.path), ..it });
+        issues.extend(moved);
+        self.validate_idle(issues);
+        let Some(home) = &self.hss else { return };
+        let realm = self.home_realm().unwrap_or_default();
+        let serves = |it: &Route| {
+            let is_realm = it.realm.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(realm));
+            is_realm && it.application.is_none_or(|id| id == SH.id)
+        };
+        if !section.routes().iter().any(serves) {
+            let what = format!("nobody is asked for Sh of {realm}");
+            let hint = "add applications = [\"Sh\"] to an [[ipsmgw.diameter_peer]] of that realm";
+            issues.push(Issue::new("hss", what, hint));
+        }
+        if !(60..=31 * 86_400).contains(&home.reachability_s) {
+            let what = format!("{} is out of range", home.reachability_s);
+            issues.push(Issue::new("hss.reachability_s", what, "use 60 to 2678400"));
+        }
+    }
+
+    fn validate_absence(&self, issues: &mut Vec<Issue>) {
+        let given = [
+            ("diameter_peer", !self.diameter_peer.is_empty()),
+            ("diameter_route", !self.diameter_route.is_empty()),
+            ("hss", self.hss.is_some()),
+        ];
+        for (key, _) in given.into_iter().filter(|it| it.1) {
+            let hint = "add [ipsmgw.diameter] with host and realm";
+            issues.push(Issue::new(key, "this node has no name of its own in Diameter", hint));
+        }
+    }
+
+    /// Connections without a word are closed: the watchdog has to speak before that.
+    fn validate_idle(&self, issues: &mut Vec<Issue>) {
+        let watchdog_ms = self.diameter.as_ref().map_or(0, |it| it.timers.watchdog_ms);
+        let least_s = watchdog_ms.saturating_mul(2) / 1_000 + 4;
+        if !self.diameter_peer.is_empty() && self.limits.connection_idle_s < least_s {
+            let what = "connections with Diameter peers would be closed between two watchdogs";
+            let hint = format!("use {least_s} or more, or lower diameter.timers.watchdog_ms");
+            issues.push(Issue::new("limits.connection_idle_s", what, hint));
+        }
+    }
+}

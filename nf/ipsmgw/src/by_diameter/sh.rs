@@ -1,0 +1,234 @@
+//! Sh (TS 29.328, TS 29.329): the number of an identity (UDR), word of who can be reached (SNR), and
+//! that word (PNR).
+
+use super::ByDiameter;
+use super::facts::HomeFact;
+use super::home::{HomeAnswer, HomeQuestion};
+use super::watches::Watched;
+use super::xml::text_of;
+use crate::config::Ipsmgw;
+use crate::effects::In as Input;
+use crate::identity::Msisdn;
+use diameter::codec::{Message, ResultCode, Writer};
+use diameter::row::{Application, Command};
+use diameter::rows::cx::PUBLIC_IDENTITY;
+use diameter::rows::{VENDOR_3GPP, base, sh};
+use diameter::{Outcome, Outgoing, RequestId};
+use machine::Time;
+use runtime::Effects;
+
+/// Values of Data-Reference (TS 29.329 §6.3.4).
+const MSISDN: i32 = 17;
+const UE_REACHABILITY_FOR_IP: i32 = 25;
+/// Values of Subs-Req-Type and One-Time-Notification (TS 29.329 §6.3.6, §6.3.22).
+const SUBSCRIBE: i32 = 0;
+const ONE_TIME: i32 = 0;
+/// NO_STATE_MAINTAINED (RFC 6733 §8.11).
+const NO_STATE: i32 = 1;
+/// `DIAMETER_ERROR_NO_SUBSCRIPTION_TO_DATA` (TS 29.329 §6.2.2.11).
+const NO_SUBSCRIPTION: u32 = 5107;
+/// That a terminal can be reached (TS 29.328 §7.6.18).
+const REACHABLE: &str = "0";
+
+/// What is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pending {
+    /// A flow waits for a number.
+    Number(u64),
+    /// A subscription, by its identity.
+    Watch(String),
+}
+
+/// Whom a request is for.
+pub(crate) struct To<'a> {
+    pub realm: &'a str,
+    pub host: Option<&'a str>,
+}
+
+/// What a request of an application of 3GPP begins with.
+pub(crate) fn begin<'a>(
+    own: &diameter::Settings,
+    octets: &'a mut Vec<u8>,
+    of: (&Application, &Command),
+    session: &str,
+    to: &To<'_>,
+) -> Writer<'a> {
+    let (application, command) = of;
+    let mut writer = Writer::request(octets, command, application.id)
+        .put(&base::SESSION_ID, session)
+        .group(&base::VENDOR_SPECIFIC_APPLICATION_ID, |out| {
+            out.number(&base::VENDOR_ID, VENDOR_3GPP);
+            out.number(&base::AUTH_APPLICATION_ID, application.id);
+        })
+        .integer(&base::AUTH_SESSION_STATE, NO_STATE)
+        .put(&base::ORIGIN_HOST, &own.host)
+        .put(&base::ORIGIN_REALM, &own.realm);
+    if let Some(host) = to.host {
+        writer = writer.put(&base::DESTINATION_HOST, host);
+    }
+    writer.put(&base::DESTINATION_REALM, to.realm)
+}
+
+/// What an answer says came of it: `Ok` where it was done, else the code of an Experimental-Result
+/// if there is one.
+pub(crate) fn result(message: &Message<'_>) -> Result<(), Option<u32>> {
+    let avps = message.avps();
+    let code = avps.find(&base::RESULT_CODE).and_then(|it| it.unsigned32().ok());
+    if code.is_some_and(|it| (2_000..3_000).contains(&it)) {
+        return Ok(());
+    }
+    let experimental = avps.find(&base::EXPERIMENTAL_RESULT).map(|it| it.group());
+    let own = experimental.and_then(|it| it.find(&base::EXPERIMENTAL_RESULT_CODE));
+    match own.and_then(|it| it.unsigned32().ok()) {
+        Some(code) if (2_000..3_000).contains(&code) => Ok(()),
+        own => Err(own),
+    }
+}
+
+/// The number that a User-Data answer has; an error of the application says that there is none.
+fn number_of(outcome: &Outcome) -> HomeAnswer {
+    let Outcome::Answer(octets) = outcome else { return HomeAnswer::Failed };
+    let Ok(message) = Message::read(octets) else { return HomeAnswer::Failed };
+    match result(&message) {
+        Ok(()) => {
+            let data = message.avps().find(&sh::USER_DATA).map(|it| it.data).unwrap_or_default();
+            let text = core::str::from_utf8(data).ok().and_then(|it| text_of(it, "MSISDN"));
+            HomeAnswer::Number(text.and_then(|it| Msisdn::of(it.trim_start_matches('+'))))
+        }
+        Err(Some(_)) => HomeAnswer::Number(None),
+        Err(None) => HomeAnswer::Failed,
+    }
+}
+
+fn is_done(outcome: &Outcome) -> bool {
+    let Outcome::Answer(octets) = outcome else { return false };
+    Message::read(octets).is_ok_and(|it| result(&it).is_ok())
+}
+
+impl ByDiameter {
+    /// Asks the home subscriber server; the answer is told under the ticket.
+    pub(crate) fn ask(
+        &mut self,
+        now: Time,
+        config: &Ipsmgw,
+        ticket: u64,
+        question: HomeQuestion,
+        out: &mut Effects,
+    ) {
+        let pending = match &question {
+            HomeQuestion::Number(_) => Pending::Number(ticket),
+            HomeQuestion::Reachability { identity, msisdn } => {
+                let seconds = config.hss.as_ref().map_or(0, |it| it.reachability_s);
+                let until = now + machine::Duration::from_secs(seconds.into());
+                match self.watches.add(identity, msisdn.clone(), until) {
+                    Watched::New => Pending::Watch(identity.clone()),
+                    Watched::Already => return,
+                    Watched::Full => return self.facts.add(HomeFact::Crowded, 1),
+                }
+            }
+        };
+        let message = self.written(now, config, &question);
+        let (Some(message), Some(peers)) = (message, &mut self.peers) else {
+            return self.ended(pending, &Outcome::Expired);
+        };
+        self.tokens += 1;
+        self.pending.insert(self.tokens, pending);
+        self.facts.add(HomeFact::Asked, 1);
+        peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
+    }
+
+    fn written(&mut self, now: Time, config: &Ipsmgw, what: &HomeQuestion) -> Option<Vec<u8>> {
+        let session = self.sessions.as_mut()?.next_id();
+        let own = self.peers.as_ref()?.node().settings();
+        let host = config.hss.as_ref().and_then(|it| it.host.as_deref());
+        let to = To { realm: config.home_realm()?, host };
+        let mut octets = Vec::new();
+        let writer = match what {
+            HomeQuestion::Number(identity) => {
+                begin(own, &mut octets, (&sh::SH, &sh::USER_DATA_COMMAND), &session, &to)
+                    .group(&sh::USER_IDENTITY, |out| out.put(&PUBLIC_IDENTITY, identity))
+                    .integer(&sh::DATA_REFERENCE, MSISDN)
+            }
+            HomeQuestion::Reachability { identity, .. } => {
+                let of = (&sh::SH, &sh::SUBSCRIBE_NOTIFICATIONS);
+                let mut writer = begin(own, &mut octets, of, &session, &to)
+                    .group(&sh::USER_IDENTITY, |out| out.put(&PUBLIC_IDENTITY, identity))
+                    .integer(&sh::SUBS_REQ_TYPE, SUBSCRIBE)
+                    .integer(&sh::DATA_REFERENCE, UE_REACHABILITY_FOR_IP);
+                let time = config.hss.as_ref().map_or(0, |it| it.reachability_s);
+                let until = now.as_millis() / 1_000 + u64::from(time);
+                let until = i64::try_from(until).unwrap_or(i64::MAX);
+                writer.avps().time(&sh::EXPIRY_TIME, until);
+                writer.integer(&sh::ONE_TIME_NOTIFICATION, ONE_TIME)
+            }
+        };
+        writer.end().ok().map(|()| octets)
+    }
+
+    /// A request has come to its end.
+    pub(crate) fn ended(&mut self, pending: Pending, outcome: &Outcome) {
+        match pending {
+            Pending::Number(ticket) => {
+                let answer = number_of(outcome);
+                self.facts.add(
+                    match answer {
+                        HomeAnswer::Number(Some(_)) => HomeFact::Numbers,
+                        HomeAnswer::Number(None) | HomeAnswer::Failed => HomeFact::Failed,
+                    },
+                    1,
+                );
+                self.told.push_back(Input::Home { ticket, answer });
+            }
+            Pending::Watch(identity) => {
+                if !is_done(outcome) {
+                    self.facts.add(HomeFact::Failed, 1);
+                    self.watches.take(&identity);
+                }
+            }
+        }
+    }
+
+    /// A peer notifies (PNR): what is waited for is told, what is not is refused.
+    pub(crate) fn notified(
+        &mut self,
+        now: Time,
+        request: RequestId,
+        message: &Message<'_>,
+        out: &mut Effects,
+    ) {
+        let identity = message.avps().find(&sh::USER_IDENTITY).map(|it| it.group());
+        let identity = identity.and_then(|it| it.find(&PUBLIC_IDENTITY));
+        let identity = identity.and_then(|it| it.text().ok()).unwrap_or_default();
+        let data = message.avps().find(&sh::USER_DATA).map(|it| it.data).unwrap_or_default();
+        let xml = core::str::from_utf8(data).unwrap_or_default();
+        let mut found =
+            ["UEReachabilityForIP", "UEIPReachabilityMME"].iter().filter_map(|it| text_of(xml, it));
+        let is_reachable = found.any(|it| it == REACHABLE);
+        let known = self.watches.take(identity);
+        let (is_known, msisdn) = (known.is_some(), known.filter(|_| is_reachable));
+        let Some(peers) = &mut self.peers else { return };
+        let mut octets = Vec::new();
+        let writer = peers.answer_to(message, &mut octets, false);
+        let written = match is_known {
+            true => writer.result(ResultCode::Success).end(),
+            false => {
+                let writer = writer.group(&base::EXPERIMENTAL_RESULT, |out| {
+                    out.number(&base::VENDOR_ID, VENDOR_3GPP);
+                    out.number(&base::EXPERIMENTAL_RESULT_CODE, NO_SUBSCRIPTION);
+                });
+                writer.end()
+            }
+        };
+        if written.is_ok() {
+            peers.answer(now, request, octets, out);
+        }
+        match msisdn {
+            Some(msisdn) => {
+                self.facts.add(HomeFact::Reachable, 1);
+                self.told.push_back(Input::Retry(Some(msisdn)));
+            }
+            None if is_known => {}
+            None => self.facts.add(HomeFact::Unwanted, 1),
+        }
+    }
+}
