@@ -203,7 +203,8 @@ fn a_relay_that_is_dialled_carries_questions_and_word_of_who_can_be_reached() {
     }
     // It says goodbye in order.
     relay_process.stop();
-    assert_eq!(passed(&site, "DPR", "in").min(1), 1, "{:?}", peer_is(&site, "fd", "closed"));
+    site.until(&["diameter", "trace"], |_| passed(&site, "DPR", "in") == 1);
+    peer_is(&site, "fd", "closed");
     drop(site);
     let codes = captured.commands(fd);
     for code in ["257", "280", "282", "306", "308", "309"] {
