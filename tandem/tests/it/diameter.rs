@@ -283,7 +283,7 @@ fn peers_that_connect_are_accepted_and_a_stranger_is_refused_and_counted() {
     // The server dies, and comes back.
     drop(server);
     peer_is(&site, "hss", "closed");
-    assert!(alarms(&site).contains(&String::from("diameter-peer-down")));
+    site.until(&["alarms"], |_| alarms(&site).contains(&String::from("diameter-peer-down")));
     let to = ["127.81.2.2", "sms1.ims.example.org", "ims.example.org", "127.81.2.1", "3868"];
     let mut server = hss(folder.path(), &to);
     peer_is(&site, "hss", "open");

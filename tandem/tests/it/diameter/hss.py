@@ -43,14 +43,10 @@ def answer(app, message):
         reply.result_code = E_RESULT_CODE_DIAMETER_SUCCESS
         return reply
     say("udr", identity)
-    if identity not in NUMBERS:
-        result = [Avp.new(AVP_VENDOR_ID, value=VENDOR),
-                  Avp.new(AVP_EXPERIMENTAL_RESULT_CODE, value=5001)]
-        reply.append_avp(Avp.new(AVP_EXPERIMENTAL_RESULT, value=result))
-        return reply
     reply.result_code = E_RESULT_CODE_DIAMETER_SUCCESS
-    data = "<Sh-Data><PublicIdentifiers><MSISDN>%s</MSISDN></PublicIdentifiers></Sh-Data>"
-    data = (data % NUMBERS[identity]).encode()
+    number = NUMBERS.get(identity)
+    found = "<MSISDN>%s</MSISDN>" % number if number else ""
+    data = ("<Sh-Data><PublicIdentifiers>%s</PublicIdentifiers></Sh-Data>" % found).encode()
     reply.append_avp(Avp.new(AVP_TGPP_SH_USER_DATA, VENDOR, value=data))
     return reply
 
