@@ -44,8 +44,9 @@ pub fn unusable(node: &Node, directory: &Path) -> Vec<Issue> {
 /// The addresses that it binds; `path` makes a path of the stack one of the function.
 pub fn listens(section: &Section<'_>, path: impl Fn(&str) -> String) -> Vec<ListenAddress> {
     let bound = section.bound().into_iter();
-    let listen = |(at, datagram, address)| ListenAddress { path: path(&at), datagram, address };
-    bound.map(listen).collect()
+    bound
+        .map(|(at, datagram, address)| ListenAddress { path: path(&at), datagram, address })
+        .collect()
 }
 
 /// What it leaves open; paths are those of the stack.

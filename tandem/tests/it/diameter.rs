@@ -110,7 +110,7 @@ impl Captured {
         let decode = format!("tcp.port=={port},diameter");
         let mut command = Command::new("/usr/bin/tshark");
         command.arg("-r").arg(&self.file).args(["-d", &decode, "-Y", filter, "-T", "fields"]);
-        fields.iter().for_each(|it| drop(command.args(["-e", it])));
+        command.args(fields.iter().flat_map(|it| ["-e", it]));
         let output = command.output().expect("tshark is installed (make setup)");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
