@@ -5,7 +5,8 @@
 use bytes::Bytes;
 use ipsmgw::store::{Answer, Memory};
 use ipsmgw::{
-    Gateway, Hlr, Imsi, In, Msisdn, Out, Received, Register, Seeds, Sent, Settings, Subsystems, Way,
+    Gateway, Hlr, Imsi, In, Msisdn, Out, Received, Register, Seeds, Sent, Settings, Subsystems,
+    Terminals, Way,
 };
 use machine::bucket::Rate;
 use machine::{Duration, Machine, Time};
@@ -43,10 +44,12 @@ fn settings(choice: u8) -> Settings {
         begin_octets_max: 120,
         sender_rate: Rate::new(1.0, Some(3)),
         allowed: vec!["*".to_owned()],
-        takes_by_default: choice & 4 == 0,
         flows_max: FLOWS_MAX,
         deliveries_max: 3,
-        domains: vec!["ims.example.org".to_owned()],
+        terminals: Terminals {
+            domains: vec!["ims.example.org".to_owned()],
+            take_by_default: choice & 4 == 0,
+        },
         local: None,
         home: ipsmgw::Home::default(),
     }

@@ -5,7 +5,7 @@ use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
 use crate::effects::Way;
 use crate::identity::Msisdn;
-use crate::settings::{Hlr, Local, Settings, Subsystems};
+use crate::settings::{Hlr, Local, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
 use machine::bucket::Rate;
@@ -350,10 +350,12 @@ impl Ipsmgw {
             begin_octets_max: 0,
             sender_rate: Rate::new(limits.sender_per_s.into(), Some(limits.sender_burst)),
             allowed: Vec::new(),
-            takes_by_default: self.sms_by_default,
             flows_max: limits.flows_max,
             deliveries_max: 1,
-            domains: vec![self.domain.clone()],
+            terminals: Terminals {
+                domains: vec![self.domain.clone()],
+                take_by_default: self.sms_by_default,
+            },
             local: Some(self.local()),
             home: self.home(),
         })

@@ -67,5 +67,5 @@ pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use identity::{Correlations, Imsi, Msisdn};
 pub use rows::{MESSAGES, SUBSCRIBERS};
-pub use settings::{Hlr, Local, Settings, Subsystems};
+pub use settings::{Hlr, Local, Settings, Subsystems, Terminals};
 pub use wire::DoorFact;

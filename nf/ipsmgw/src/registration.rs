@@ -74,7 +74,7 @@ impl Registration {
     /// text to those that do not know them.
     fn form(&self, step: &Step<'_>) -> Option<Form> {
         let told = self.register.contacts.as_ref().map(|it| !it.is_empty());
-        let form = match told.unwrap_or(step.settings().takes_by_default) {
+        let form = match told.unwrap_or(step.settings().terminals.take_by_default) {
             true => Some(Form::ShortMessage),
             false => step.settings().local.is_some().then_some(Form::Text),
         };

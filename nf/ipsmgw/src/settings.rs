@@ -42,18 +42,25 @@ pub struct Settings {
     /// Digits with one of which the titles of those begin who may ask here, `*` for all; none:
     /// nobody may.
     pub allowed: Vec<String>,
-    /// Whether a terminal takes short messages of which that was not told.
-    pub takes_by_default: bool,
     /// Flows at once.
     pub flows_max: u32,
     /// Deliveries to one subscriber at once, those that wait among them.
     pub deliveries_max: usize,
-    /// Domains whose identities are those of subscribers.
-    pub domains: Vec<String>,
+    /// Whose terminals are served.
+    pub terminals: Terminals,
     /// The gateway is a service centre itself, for a network without one.
     pub local: Option<Local>,
     /// What the home subscriber server is asked.
     pub home: Home,
+}
+
+/// Terminals of an IMS core.
+#[derive(Debug, Clone)]
+pub struct Terminals {
+    /// Domains whose identities are those of subscribers.
+    pub domains: Vec<String>,
+    /// Whether a terminal takes short messages of which that was not told.
+    pub take_by_default: bool,
 }
 
 /// A service centre of the gateway's own.
@@ -92,7 +99,7 @@ impl Settings {
     pub fn msisdn_of(&self, uri: &str) -> Option<Msisdn> {
         let parsed = sip::Uri::parse(uri.as_bytes()).ok()?;
         let is_own = |it: &String| parsed.host.eq_ignore_ascii_case(it.as_bytes());
-        let is_here = parsed.host.is_empty() || self.domains.iter().any(is_own);
+        let is_here = parsed.host.is_empty() || self.terminals.domains.iter().any(is_own);
         Msisdn::of_uri(uri).filter(|_| is_here)
     }
 

@@ -1,6 +1,6 @@
 //! A gateway as a process with Diameter peers that others wrote: freeDiameter, which relays, and
-//! python-diameter as the home subscriber server, each dialled and accepted. Needs root: what passes
-//! is captured, and tshark reads it.
+//! python-diameter as the home subscriber server, each dialled and accepted. Needs root: what
+//! passes is captured, and tshark reads it.
 
 use crate::messages::{Core, Site, port};
 use peers::{Process, ProcessSpec, Talk};

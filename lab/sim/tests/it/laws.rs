@@ -304,10 +304,12 @@ fn sms_settings() -> ipsmgw::Settings {
         begin_octets_max: 120,
         sender_rate: machine::bucket::Rate::new(9.0, Some(9)),
         allowed: vec!["*".to_owned()],
-        takes_by_default: true,
         flows_max: 16,
         deliveries_max: 4,
-        domains: vec!["ims.example.org".to_owned()],
+        terminals: ipsmgw::Terminals {
+            domains: vec!["ims.example.org".to_owned()],
+            take_by_default: true,
+        },
         local: None,
         home: ipsmgw::Home { numbers: true, reachability: true },
     }

@@ -22,16 +22,16 @@ impl ByDiameter {
         self.peers.as_ref().map_or_else(|| Ok(Vec::new()), |peers| peers.show_trace(ask))
     }
 
-    fn doorway(&self) -> Option<&Doorway> {
+    fn endpoint(&self) -> Option<&Doorway> {
         self.peers.as_ref().and_then(Peers::sctp)
     }
 
     pub(crate) fn associations(&self, ask: &Ask) -> Result<Vec<SctpAssociationRow>, AskError> {
-        self.doorway().map_or_else(|| Ok(Vec::new()), |it| it.show_associations(ask))
+        self.endpoint().map_or_else(|| Ok(Vec::new()), |it| it.show_associations(ask))
     }
 
     pub(crate) fn paths(&self, ask: &Ask) -> Result<Vec<SctpPathRow>, AskError> {
-        self.doorway().map_or_else(|| Ok(Vec::new()), |it| it.show_paths(ask))
+        self.endpoint().map_or_else(|| Ok(Vec::new()), |it| it.show_paths(ask))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Subscribers whose reachability was asked for: who is told of, by the identity that was asked for.
+//! Subscribers whose reachability was asked for: who is told of, by the identity that was asked
+//! for.
 
 use crate::identity::Msisdn;
 use machine::Time;

@@ -5,7 +5,7 @@ use crate::network::{CENTRE, GATEWAY, address, number, rp};
 use ipsmgw::store::{Answer, Memory, Question};
 use ipsmgw::{
     Gateway, Hlr, Imsi, In, Msisdn, Out, Received, Record, Register, Seeds, Sending, Settings,
-    Subsystems, Way,
+    Subsystems, Terminals, Way,
 };
 use machine::bucket::Rate;
 use machine::{Duration, Machine, Time};
@@ -33,10 +33,9 @@ pub fn settings() -> Settings {
         begin_octets_max: 120,
         sender_rate: Rate::new(1000.0, None),
         allowed: vec!["4477".into(), "4478".into()],
-        takes_by_default: true,
         flows_max: 1_000,
         deliveries_max: 8,
-        domains: vec!["ims.example.org".to_owned()],
+        terminals: Terminals { domains: vec!["ims.example.org".to_owned()], take_by_default: true },
         local: None,
         home: ipsmgw::Home::default(),
     }

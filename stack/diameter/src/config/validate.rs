@@ -139,7 +139,7 @@ impl Section<'_> {
         let names = || APPLICATIONS.iter().filter(is_own).map(|it| it.name);
         let what = format!("`{name}` is no application that this node speaks");
         let all: Vec<&str> = names().collect();
-        let hint = meant(name, names(), &format!("it speaks {}", all.join(", ")));
+        let hint = meant(name, names(), format!("it speaks {}", all.join(", ")));
         issues.push(Issue::new(at, what, hint));
     }
 
