@@ -249,8 +249,8 @@ fn peers_that_connect_are_accepted_and_a_stranger_is_refused_and_counted() {
     let (gateway, own, fd) = (port(), port(), port());
     let captured = Captured::start(folder.path(), "tcp port 3868 and host 127.81.2.1");
     let mut core = Core::start("udp", own, gateway);
-    let hss_peer = "[[ipsmgw.diameter_peer]]\nname = \"hss\"\nhost = \"hss.home\"\nrealm = \"home\"\n\
-         addresses = [\"127.0.0.1\", \"127.81.2.2\"]\napplications = [\"Sh\"]\n";
+    let hss_peer = "[[ipsmgw.diameter_peer]]\nname = \"hss\"\nhost = \"hss.home\"\n\
+         realm = \"home\"\naddresses = [\"127.0.0.1\", \"127.81.2.2\"]\napplications = [\"Sh\"]\n";
     let more = format!(
         "timers = {{ watchdog_ms = 6000 }}\ntcp = {{ listen = [\"127.81.2.1:3868\"] }}\n{hss_peer}"
     );
@@ -303,8 +303,9 @@ fn peers_that_connect_are_accepted_and_a_stranger_is_refused_and_counted() {
 /// What somebody at no peer's address is told: how many octets.
 fn stranger(from: &str, to: &str) -> String {
     let text = format!(
-        "import socket\ns = socket.create_connection(({to:?}, 3868), source_address=({from:?}, 0))\n\
-         s.settimeout(60)\ntry:\n    print(len(s.recv(64)))\nexcept ConnectionError:\n    print(0)\n"
+        "import socket\nto, own = ({to:?}, 3868), ({from:?}, 0)\n\
+         s = socket.create_connection(to, source_address=own)\ns.settimeout(60)\n\
+         try:\n    print(len(s.recv(64)))\nexcept ConnectionError:\n    print(0)\n"
     );
     let output = Command::new("/usr/bin/python3").args(["-c", &text]).output().unwrap();
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

@@ -1,5 +1,5 @@
-//! Sh (TS 29.328, TS 29.329): the number of an identity (UDR), word of who can be reached (SNR), and
-//! that word (PNR).
+//! Sh (TS 29.328, TS 29.329): the number of an identity (UDR), word of who can be reached (SNR),
+//! and that word (PNR).
 
 use super::ByDiameter;
 use super::facts::HomeFact;
