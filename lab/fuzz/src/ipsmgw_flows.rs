@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use ipsmgw::store::{Answer, Memory};
 use ipsmgw::{
-    Gateway, Hlr, Imsi, In, Msisdn, Out, Received, Register, Seeds, Sent, Settings, Subsystems,
-    Terminals, Way,
+    Gateway, Hlr, Imsi, In, Msisdn, Network, Out, Received, Register, Seeds, Sent, Settings,
+    Shares, Subsystems, Terminals, Way,
 };
 use machine::bucket::Rate;
 use machine::{Duration, Machine, Time};
@@ -32,8 +32,17 @@ fn settings(choice: u8) -> Settings {
         number: Msisdn::of("447700000099").expect("it is a number"),
         address: title("447700000099"),
         subsystems: Subsystems { hlr: 6, centre: 8, msc: 8 },
-        hlr: if choice & 2 == 0 { Hlr::Number(9) } else { Hlr::Suppressed },
-        ways,
+        networks: vec![Network {
+            numbers: Vec::new(),
+            hlr: if choice & 2 == 0 { Hlr::Number(9) } else { Hlr::Suppressed },
+            ways,
+            centres: vec!["*".to_owned()],
+        }],
+        shares: Shares {
+            correlations_max: 4,
+            waiting_max: 4,
+            waiting_rate: Rate::new(1.0, Some(3)),
+        },
         correlation_prefix: "23415".to_owned(),
         correlation_time: Duration::from_secs(60),
         report_time: Duration::from_secs(40),

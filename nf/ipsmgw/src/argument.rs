@@ -18,7 +18,7 @@ use sms::RpAddress;
 const THIRD: u8 = 3;
 
 /// An operation that the gateway invokes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Argument {
     /// A message of a terminal, for a service centre.
     Submit {
@@ -83,6 +83,12 @@ pub enum Argument {
         /// Whether it does.
         is_registered: bool,
     },
+}
+
+impl core::fmt::Debug for Argument {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:?}", self.operation(THIRD))
+    }
 }
 
 impl Argument {

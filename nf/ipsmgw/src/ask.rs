@@ -1,6 +1,6 @@
 //! What the management side may ask: rows for people and programs.
 
-use crate::effects::In as Input;
+use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
 use crate::identity::Msisdn;
 use crate::rows::SUBSCRIBERS;
@@ -16,6 +16,7 @@ use sctp_stack::{SctpAssociationRow, SctpPathRow};
 use serde_json::Value;
 use sip_stack::NextHopRow;
 use sms::{Address, TypeOfNumber};
+use tcu_stack::LinkRow;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1_000;
@@ -140,6 +141,8 @@ questions! {
     /// The paths of the SCTP associations.
     Ask "sctp/paths" [ASSOCIATION] -> Vec<SctpPathRow>,
         |it, asked| it.by_diameter.paths(asked.ask);
+    /// The ways into the SS7 network.
+    Ask "links" [] -> Vec<LinkRow>, |it, asked| Ok(it.links.rows(asked.now));
     /// The store.
     Ask "store" [] -> Vec<StoreRow>, |it, _| Ok(it.show_store());
     /// The conditions that stand.
@@ -218,6 +221,7 @@ impl ShortMessageGateway {
         match all {
             Err(error) => Some(Err(error)),
             Ok((to, text, from)) => {
+                let text = Written(text);
                 let make = |ticket| Input::Operator { ticket, to, from, text };
                 self.operate(now, make, ticket, out);
                 None
@@ -333,6 +337,19 @@ impl ShortMessageGateway {
     fn alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = self.border.alarms();
         rows.extend(self.by_diameter.alarms());
+        let is_connected = self.links.is_connected();
+        for (link, why) in self.links.lacking() {
+            let severity = if is_connected { "major" } else { "critical" };
+            let effect = match is_connected {
+                true => "",
+                false => "; no message goes to SS7 or comes from there",
+            };
+            let is_starting = why.is_empty();
+            let why = if is_starting { "it is being opened" } else { why };
+            let text = format!("the link {link} does not stand: {why}{effect}");
+            let row = Condition::new("link-down", link, severity, text);
+            rows.push(row.starting(is_starting).caused_by(UNREACHED));
+        }
         let status = self.store.status();
         if let Some(why) = &status.trouble {
             let what = if status.is_open {

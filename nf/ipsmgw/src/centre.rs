@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const CROWDED: Duration = Duration::from_secs(1);
 
 /// A message that the centre has taken: a TPDU as it is delivered, and what is known besides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Stored {
     /// Whom it is for.
     pub to: Msisdn,
@@ -34,6 +34,17 @@ pub struct Stored {
     pub until: Time,
     /// Its trail in the service assurance.
     pub trail: u64,
+}
+
+impl core::fmt::Debug for Stored {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Stored")
+            .field("to", &self.to)
+            .field("sender", &self.sender)
+            .field("octets", &self.tpdu.len())
+            .field("trail", &self.trail)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Stored {

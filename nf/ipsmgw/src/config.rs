@@ -3,9 +3,9 @@
 use crate::by_diameter::home::Home;
 use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
-use crate::effects::Way;
 use crate::identity::Msisdn;
-use crate::settings::{Hlr, Local, Settings, Subsystems, Terminals};
+use crate::network::{NetworkKeys, SignallingKeys};
+use crate::settings::{Local, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
 use machine::bucket::Rate;
@@ -24,10 +24,10 @@ use std::sync::Arc;
 pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
 /// The channel of the store's journal.
 pub const STORE_PORT: PortId = PortId(PORTS_MAX + 1);
+/// The first port of links to signalling gateways.
+pub const LINK_PORT: PortId = PortId(PORTS_MAX + 2);
 /// The name of the one realm.
 const CORE: &str = "core";
-/// Subsystem numbers (TS 23.003 §8).
-const SUBSYSTEMS: Subsystems = Subsystems { hlr: 6, centre: 8, msc: 8 };
 const DAY_S: u32 = 86_400;
 
 /// An IP short message gateway: short messages of SIP terminals, as an application server of an
@@ -37,7 +37,8 @@ const DAY_S: u32 = 86_400;
 pub struct Ipsmgw {
     /// Name of the function, unique in the site.
     pub name: String,
-    /// Where messages go. `local`: the gateway is the service centre itself.
+    /// Where messages go. `local`: the gateway is the service centre itself; `gateway`: to service
+    /// centres, HLRs and MSCs of an SS7 network.
     #[serde(default)]
     pub mode: Mode,
     /// Its own number, international, digits alone: the address of the service centre.
@@ -77,9 +78,18 @@ pub struct Ipsmgw {
     /// What the home subscriber server is asked by Sh; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hss: Option<HomeKeys>,
-    /// The service centre.
+    /// The service centre, of `mode = "local"`.
     #[serde(default)]
     pub centre: CentreKeys,
+    /// Ways into the SS7 network, of `mode = "gateway"`: applications of signalling gateways.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<tcu_stack::config::Link>,
+    /// Whose subscribers are served, of `mode = "gateway"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkKeys>,
+    /// What is said to SS7 and heard there, of `mode = "gateway"`.
+    #[serde(default)]
+    pub signalling: SignallingKeys,
     /// What outlives a restart.
     #[serde(default)]
     pub store: StoreKeys,
@@ -117,6 +127,8 @@ pub enum Mode {
     /// To a service centre of the gateway's own.
     #[default]
     Local,
+    /// To service centres, HLRs and MSCs of an SS7 network.
+    Gateway,
 }
 
 /// A next hop: one peer at one or more targets.
@@ -333,30 +345,37 @@ impl Ipsmgw {
     pub fn settings(&self) -> Option<Settings> {
         let number = Msisdn::of(&self.number)?;
         let title = Title::e164(Digits::parse(&self.number)?);
-        let (centre, timers, limits) = (&self.centre, &self.timers, &self.limits);
+        let (timers, limits, own) = (&self.timers, &self.limits, &self.signalling);
+        let is_local = self.mode == Mode::Local;
+        let networks = self.network.iter().map(|it| it.network(own.hlr_subsystem));
+        let final_causes = if is_local { &self.centre.final_causes } else { &own.final_causes };
         Some(Settings {
-            address: SccpAddress::title(title, SUBSYSTEMS.centre),
+            address: SccpAddress::title(title, own.subsystem),
             number,
-            subsystems: SUBSYSTEMS,
-            hlr: Hlr::Suppressed,
-            ways: vec![Way::PacketSwitched],
-            correlation_prefix: "00101".to_owned(),
-            correlation_time: seconds(timers.flow_s),
+            subsystems: Subsystems {
+                hlr: own.hlr_subsystem,
+                centre: own.centre_subsystem,
+                msc: own.msc_subsystem,
+            },
+            networks: networks.collect::<Option<_>>()?,
+            shares: own.shares(),
+            correlation_prefix: own.correlation_prefix.clone(),
+            correlation_time: seconds(own.correlation_s),
             report_time: seconds(timers.report_s),
             flow_time: seconds(timers.flow_s),
             duplicate_time: seconds(timers.duplicate_s),
-            waiting_time: seconds(DAY_S),
-            final_causes: centre.final_causes.clone(),
-            begin_octets_max: 0,
+            waiting_time: seconds(own.waiting_s),
+            final_causes: final_causes.clone(),
+            begin_octets_max: own.begin_octets_max.into(),
             sender_rate: Rate::new(limits.sender_per_s.into(), Some(limits.sender_burst)),
-            allowed: Vec::new(),
+            allowed: own.allowed.clone(),
             flows_max: limits.flows_max,
-            deliveries_max: 1,
+            deliveries_max: own.deliveries_max.into(),
             terminals: Terminals {
                 domains: vec![self.domain.clone()],
                 take_by_default: self.sms_by_default,
             },
-            local: Some(self.local()),
+            local: is_local.then(|| self.local()),
             home: self.home(),
         })
     }
@@ -365,6 +384,17 @@ impl Ipsmgw {
         let keys = self.hss.as_ref().filter(|_| self.diameter.is_some());
         let of = |it: &HomeKeys| Home { numbers: it.numbers, reachability: it.reachability };
         keys.map(of).unwrap_or_default()
+    }
+
+    /// What the links take of the section.
+    #[must_use]
+    pub fn links(&self) -> tcu_stack::config::Section<'_> {
+        tcu_stack::config::Section {
+            name: &self.name,
+            link: &self.link,
+            dialogues_max: usize::try_from(self.signalling.dialogues_max).unwrap_or(usize::MAX),
+            first_port: LINK_PORT,
+        }
     }
 
     fn local(&self) -> Local {
@@ -407,7 +437,8 @@ impl Ipsmgw {
         trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
     }
 
-    /// The doorways that the runtime shall open: every door and the way to the collector.
+    /// The doorways that the runtime shall open: every door, and the ways to the collector and to
+    /// signalling gateways.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let doors = realm::doors(core::iter::once(&self.listen[..]));
@@ -423,7 +454,8 @@ impl Ipsmgw {
             }
         });
         let capture = self.capture_settings().flow.map(|flow| trail::port_of(&flow));
-        doors.chain(capture).chain(self.diameter_ports()).collect()
+        let further = self.links().ports().into_iter().chain(self.diameter_ports());
+        doors.chain(capture).chain(further).collect()
     }
 
     /// Finds what is wrong; paths begin inside the section (`next_hop[0].targets[1]`).
@@ -451,9 +483,46 @@ impl Ipsmgw {
         }
         self.validate_listen(issues);
         self.validate_next_hops(issues);
+        match self.mode {
+            Mode::Local => self.validate_local(issues),
+            Mode::Gateway => self.validate_gateway(issues),
+        }
         self.validate_centre(issues);
         self.validate_diameter(issues);
         self.validate_numbers(issues);
+    }
+
+    /// What is said of a network that is not there.
+    fn validate_local(&self, issues: &mut Vec<Issue>) {
+        let hint = "set mode = \"gateway\", or leave it out";
+        let what = "the gateway is the service centre itself: nothing goes to SS7";
+        if !self.link.is_empty() {
+            issues.push(Issue::new("link", what, hint));
+        }
+        if !self.network.is_empty() {
+            issues.push(Issue::new("network", what, hint));
+        }
+    }
+
+    fn validate_gateway(&self, issues: &mut Vec<Issue>) {
+        if self.link.is_empty() {
+            let hint = "add [[ipsmgw.link]] with the address of an [[sgc.application]]";
+            issues.push(Issue::new("link", "there is no way into the SS7 network", hint));
+        }
+        self.links().validate(issues);
+        if self.network.is_empty() {
+            let hint = "add [[ipsmgw.network]] with the numbers of its subscribers";
+            issues.push(Issue::new("network", "nobody is served: there is no network", hint));
+        }
+        for (n, network) in self.network.iter().enumerate() {
+            let at = format!("network[{n}]");
+            network.validate(&at, issues);
+            if self.network[..n].iter().any(|it| it.name == network.name) {
+                let what = format!("the name `{}` is given twice", network.name);
+                issues.push(Issue::new(format!("{at}.name"), what, "names are unique"));
+            }
+        }
+        self.signalling.validate(self.store.rows_max, issues);
     }
 
     fn validate_listen(&self, issues: &mut Vec<Issue>) {

@@ -44,11 +44,19 @@ enum State {
 }
 
 /// What is known of the message once its operation came.
-#[derive(Debug, Default)]
-struct Content {
-    imsi: Imsi,
-    centre: RpAddress,
-    tpdu: Vec<u8>,
+#[derive(Default)]
+pub(crate) struct Content {
+    pub imsi: Imsi,
+    pub centre: RpAddress,
+    pub tpdu: Vec<u8>,
+    /// Another one follows in the dialogue (TS 29.002 §23.3).
+    pub has_more: bool,
+}
+
+impl core::fmt::Debug for Content {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "TPDU of {} octets", self.tpdu.len())
+    }
 }
 
 /// A message to a terminal under way.
@@ -96,8 +104,7 @@ impl Delivery {
         }
     }
 
-    pub(crate) fn new(asked: Asked, imsi: Imsi, centre: RpAddress, tpdu: Vec<u8>) -> Self {
-        let content = Content { imsi, centre, tpdu };
+    pub(crate) fn new(asked: Asked, content: Content) -> Self {
         let state = State::Correlating;
         Self { asked: Some(asked), content, state, ..Self::awaited(asked.dialogue, asked.version) }
     }
@@ -139,9 +146,9 @@ impl Delivery {
     /// The operation that was awaited came.
     fn came(&mut self, components: &[tcu::Component], step: &mut Step<'_>) -> bool {
         match read(self.dialogue, self.version, components) {
-            Some(Read::Operation(asked, Invoked::Deliver { imsi, centre, tpdu })) => {
+            Some(Read::Operation(asked, Invoked::Deliver { imsi, centre, tpdu, has_more })) => {
                 self.asked = Some(asked);
-                self.content = Content { imsi, centre, tpdu };
+                self.content = Content { imsi, centre, tpdu, has_more };
                 self.state = State::Correlating;
                 self.correlate(step)
             }
@@ -222,7 +229,8 @@ impl Delivery {
     }
 
     fn begin(&mut self, step: &mut Step<'_>) -> bool {
-        self.ways = step.settings().ways.iter().copied().collect();
+        let network = self.correlation.as_ref().and_then(|it| step.settings().network(&it.msisdn));
+        self.ways = network.map(|it| it.ways.iter().copied().collect()).unwrap_or_default();
         self.next(step)
     }
 
@@ -350,10 +358,18 @@ impl Delivery {
             Way::CircuitSwitched => Fact::DeliveredByCircuits,
         });
         self.record(Some(way), None, step);
-        if let Some(asked) = self.asked {
-            step.answer(asked, Ok(delivery_result(self.version, report)));
+        let Some(asked) = self.asked else { return self.leave(step) };
+        let result = delivery_result(self.version, report);
+        if !self.content.has_more || self.version == 1 {
+            step.answer(asked, Ok(result));
+            return self.leave(step);
         }
-        self.leave(step)
+        // The dialogue goes on with the next message (TS 29.002 §23.3).
+        self.leave(step);
+        step.answer_on(asked, result);
+        *self = Self::awaited(self.dialogue, self.version);
+        step.arm(step.settings().flow_time);
+        false
     }
 
     fn refuse(&self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {

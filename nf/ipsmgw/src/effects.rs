@@ -4,9 +4,10 @@ use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
 use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn};
 use crate::store::{Answer, Question};
+use core::fmt;
 
 /// A third-party REGISTER (TS 24.229 §5.4.1.7), from a next hop that is trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Register {
     /// The public user identity: To.
     pub identity: String,
@@ -24,7 +25,7 @@ pub struct Register {
 }
 
 /// A MESSAGE that came, from a next hop that is trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Received {
     /// Whom it is for: the Request-URI.
     pub to: String,
@@ -52,7 +53,7 @@ pub enum Route {
 }
 
 /// A MESSAGE that is to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Sending {
     /// Names it in [`In::Response`].
     pub number: Sent,
@@ -71,7 +72,7 @@ pub struct Sending {
 }
 
 /// The body of a MESSAGE that is to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Body {
     /// An RP message, from the gateway itself.
     Rp(Vec<u8>),
@@ -92,6 +93,55 @@ impl Body {
             Self::Rp(octets) => octets,
             Self::Text { text, .. } => text.as_bytes(),
         }
+    }
+}
+
+// Texts and identities are nothing for logs.
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expires_s, msisdn, .. } = self;
+        f.debug_struct("Register")
+            .field("expires_s", expires_s)
+            .field("msisdn", msisdn)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("content_type", &self.content_type)
+            .field("octets", &self.body.len())
+            .field("trail", &self.trail)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending")
+            .field("number", &self.number)
+            .field("body", &self.body)
+            .field("trail", &self.trail)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if matches!(self, Self::Rp(_)) { "RP message" } else { "text" };
+        write!(f, "{kind} of {} octets", self.octets().len())
+    }
+}
+
+/// A text that somebody has written.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Written(pub String);
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "text of {} octets", self.0.len())
     }
 }
 
@@ -150,7 +200,7 @@ pub enum In {
         /// Whose it is said to be: a number, or letters; none: the centre's own number.
         from: Option<sms::Address>,
         /// What is said.
-        text: String,
+        text: Written,
     },
     /// The home subscriber server answered.
     Home {

@@ -31,10 +31,14 @@ event::facts! {
         Limited = Counter, "ipsmgw_senders_limited_total";
         /// Deliveries refused because their correlation IMSI was never given out.
         Uncorrelated = Counter, "ipsmgw_deliveries_uncorrelated_total";
+        /// Messages of terminals refused because they may not send to the service centre.
+        CentreRefused = Counter, "ipsmgw_centres_refused_total";
         /// Messages and operations that could not be read.
         Malformed = Counter, "ipsmgw_malformed_total";
         /// Dialogues refused: another context, or an address that may not.
         DialoguesRefused = Counter, "ipsmgw_dialogues_refused_total";
+        /// Rows that peers would have had stored, beyond their share.
+        SharesRefused = Counter, "ipsmgw_shares_refused_total";
         /// What was refused because the table of flows was full.
         Overload = Counter, "ipsmgw_flows_refused_total";
         /// Terminals that said that they have memory again.

@@ -1,18 +1,21 @@
-//! The gateway as a shard runs it: SIP on ports, transactions, next hops, the store.
+//! The gateway as a shard runs it: SIP on ports, transactions, next hops, the store, links to
+//! signalling gateways.
 //!
 //! ```text
 //!   In::Message ─→ trusted? ─→ Transactions ─→ sip_text ─→ Gateway ─→ Respond, Send ─→ out
-//!                                                            │  ↑
-//!                                                    Question ↓  │ Answer
+//!                                                      │  ↑    │  ↑
+//!                                      Request ↓  │ Indication │  │ Answer
+//!          an [[sgc.application]] ⇄ Links ───────┴──┘          ↓  │
 //!                                            keyed::Store ⇄ journal (a channel)
 //! ```
 //! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
 //! nothing behind.
 
 use crate::by_diameter::{ByDiameter, keys};
-use crate::config::{CAPTURE_PORT, Ipsmgw, STORE_PORT};
+use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
+use crate::ladder::Ladder;
 use crate::rows::MESSAGES;
 use crate::sending::Leaving;
 use crate::sip_text;
@@ -36,6 +39,8 @@ use sip_stack::upstream::upstream;
 use sip_stack::write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tcu::{Indication, Request};
+use tcu_stack::Links;
 use trail::{Capture, Event, Field};
 use transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 
@@ -85,6 +90,10 @@ pub struct ShortMessageGateway {
     pub(crate) leaving: BTreeMap<Sent, Leaving>,
     operators: BTreeMap<u64, Ticket>,
     numbers: u64,
+    pub(crate) links: Links,
+    /// Whether the gateway was told that a link stands.
+    is_linked: bool,
+    pub(crate) ladder: Ladder,
     pub(crate) random: ChaCha12Rng,
     is_draining: bool,
 }
@@ -127,6 +136,9 @@ impl ShortMessageGateway {
             leaving: BTreeMap::new(),
             operators: BTreeMap::new(),
             numbers: 0,
+            links: Links::new(&config.links(), now),
+            is_linked: false,
+            ladder: Ladder::default(),
             random,
             is_draining: false,
             config,
@@ -343,18 +355,69 @@ impl ShortMessageGateway {
             for it in wanted.drain(..) {
                 self.want(now, it, out);
             }
-            if let Some(told) = self.by_diameter.input(now, out) {
-                self.gateway.step(now, told, &mut wanted);
-                continue;
+            match self.next_input(now, out) {
+                Some(Input::Network(it)) => self.indicated(now, it, &mut wanted),
+                Some(input) => self.gateway.step(now, input, &mut wanted),
+                None => return,
             }
-            let Some((ticket, answer)) = self.store.answer() else { return };
-            let answer = match answer {
-                keyed::Answer::Failed => Answer::Failed,
-                keyed::Answer::Row(None) => Answer::Row(None),
-                keyed::Answer::Row(Some(octets)) => Answer::Row(self.row(&octets)),
-            };
-            self.gateway.step(now, Input::Stored { ticket, answer }, &mut wanted);
         }
+    }
+
+    fn ask_network(&mut self, now: Time, request: Request, out: &mut Effects) {
+        self.links.request(request.clone(), out);
+        let begins = match &request {
+            Request::Begin { reference, .. } => {
+                let flow = self.links.flow_of_begin(*reference);
+                self.gateway.trail_of_begin(*reference).map(|trail| (flow, trail))
+            }
+            _ => None,
+        };
+        self.ladder.sent(&mut self.wire, now, &request, begins);
+    }
+
+    /// Tells the gateway a primitive. The trail of a dialogue is that of its flow, which a peer's
+    /// has once the gateway knows of it.
+    fn indicated(&mut self, now: Time, it: Indication, wanted: &mut Vec<Output>) {
+        if let Indication::Begun { reference, dialogue } = &it
+            && let Some(trail) = self.gateway.trail_of_begin(*reference)
+        {
+            self.ladder.opened(*dialogue, (self.links.flow_of(*dialogue), trail));
+        }
+        let Indication::Begin { dialogue, .. } = it else {
+            self.ladder.received(&mut self.wire, now, &it);
+            return self.gateway.step(now, Input::Network(it), wanted);
+        };
+        self.gateway.step(now, Input::Network(it.clone()), wanted);
+        let trail = self.gateway.trail_of_dialogue(dialogue);
+        let trail = trail.unwrap_or_else(|| self.random.next_u64());
+        self.ladder.opened(dialogue, (self.links.flow_of(dialogue), trail));
+        self.ladder.received(&mut self.wire, now, &it);
+    }
+
+    /// What peers of Diameter, links and the store have for the gateway next.
+    fn next_input(&mut self, now: Time, out: &mut Effects) -> Option<Input> {
+        if let Some(told) = self.by_diameter.input(now, out) {
+            return Some(told);
+        }
+        let is_linked = self.links.is_connected();
+        if is_linked && !self.is_linked {
+            self.is_linked = true;
+            return Some(Input::Connected(true));
+        }
+        if let Some(it) = self.links.indication() {
+            return Some(Input::Network(it));
+        }
+        if self.is_linked && !is_linked {
+            self.is_linked = false;
+            return Some(Input::Connected(false));
+        }
+        let (ticket, answer) = self.store.answer()?;
+        let answer = match answer {
+            keyed::Answer::Failed => Answer::Failed,
+            keyed::Answer::Row(None) => Answer::Row(None),
+            keyed::Answer::Row(Some(octets)) => Answer::Row(self.row(&octets)),
+        };
+        Some(Input::Stored { ticket, answer })
     }
 
     fn row(&self, octets: &[u8]) -> Option<Row> {
@@ -390,8 +453,9 @@ impl ShortMessageGateway {
             Output::AskHome { ticket, question } => {
                 self.by_diameter.ask(now, &self.config, ticket, question, out);
             }
-            // Without a network nothing is asked of one; records are the trail's.
-            Output::Request(_) | Output::Record(_) => {}
+            Output::Request(request) => self.ask_network(now, *request, out),
+            // Records are the trail's.
+            Output::Record(_) => {}
         }
     }
 
@@ -455,6 +519,14 @@ impl ShortMessageGateway {
         facts.set(DoorFact::Rows, status.rows as u64);
         facts.set(DoorFact::RowOctets, status.octets as u64);
         facts.set(DoorFact::RowsUnsynced, status.unsynced);
+        let counts = self.links.counts();
+        facts.set(DoorFact::LinksDown, self.links.lacking().count() as u64);
+        facts.set(DoorFact::Dialogues, self.links.dialogues() as u64);
+        facts.set(DoorFact::LinkReceived, counts.received);
+        facts.set(DoorFact::LinkSent, counts.sent);
+        facts.set(DoorFact::LinkLosses, counts.losses);
+        facts.set(DoorFact::LinkShed, counts.shed);
+        facts.set(DoorFact::LinkUnread, counts.unread);
     }
 
     /// An operator's text is on its way; the answer comes under that ticket.
@@ -469,6 +541,11 @@ impl ShortMessageGateway {
         self.operators.insert(number, ticket);
         self.tell(now, make(number), out);
     }
+}
+
+/// Whether a port is that of a link to a signalling gateway.
+const fn is_link(port: PortId) -> bool {
+    port.0 >= LINK_PORT.0 && port.0 < LINK_PORT.0 + tcu_stack::config::LINKS_MAX
 }
 
 /// What a body may be.
@@ -499,7 +576,7 @@ impl Function for ShortMessageGateway {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         self.border.announce_names(out);
-        if self.by_diameter.takes(now, &input, out) {
+        if self.links.step(now, &input, out) || self.by_diameter.takes(now, &input, out) {
             return self.finish(now, out);
         }
         match input {
@@ -532,6 +609,7 @@ impl Function for ShortMessageGateway {
         self.transacted(now, out);
         self.store.tick(now);
         self.by_diameter.tick(now, out);
+        self.links.tick(now, out);
         let mut wanted = Vec::new();
         self.gateway.tick(now, &mut wanted);
         self.carry_out(now, wanted, out);
@@ -546,6 +624,7 @@ impl Function for ShortMessageGateway {
             self.gateway.deadline(),
             self.store.deadline(),
             self.by_diameter.deadline(),
+            self.links.deadline(),
             self.border.hops.deadline(),
             self.border.lookups.deadline(),
             self.wire.capture.deadline(),
@@ -563,6 +642,7 @@ impl Function for ShortMessageGateway {
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store_limits());
         self.by_diameter.configure(now, &config, out);
+        self.links.configure(now, &config.links(), out);
         if let Some(settings) = config.settings() {
             self.gateway.configure(settings);
         }
@@ -573,6 +653,9 @@ impl Function for ShortMessageGateway {
     fn frame(port: PortId, buffer: &[u8]) -> Frame {
         if keys::owns(port) {
             return diameter_stack::frame(buffer);
+        }
+        if is_link(port) {
+            return tcu_stack::frame(buffer);
         }
         match sip::frame(buffer) {
             sip::Framing::Partial => Frame::Partial,
@@ -585,6 +668,9 @@ impl Function for ShortMessageGateway {
     }
 
     fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
+        if is_link(port) {
+            return tcu_stack::ends_frame(buffer, seen);
+        }
         keys::owns(port) || sip::ends_head(buffer, seen)
     }
 

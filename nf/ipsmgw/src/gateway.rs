@@ -7,21 +7,23 @@
 
 use crate::asking::{Asking, Reply, Silence, reply_of};
 use crate::centre::Pending;
-use crate::effects::{In, Out, Received, Register};
+use crate::effects::{In, Out, Received, Register, Written};
 use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
 use crate::handing::Handing;
-use crate::identity::{Correlations, Msisdn};
+use crate::identity::{Correlations, Msisdn, canonical};
 use crate::notice::Notice;
 use crate::registration::Registration;
 use crate::settings::Settings;
-use crate::shared::{Event, Role, Shared, VERSIONS_MAX, abort, plan_of};
+use crate::shared::{Event, Role, Shared, abort};
 use crate::step::Step;
 use crate::submission::Submission;
 use crate::text::Text;
 use event::Sheet;
+use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
+use std::collections::BTreeMap;
 use tcu::{Indication, Portion, Request};
 
 /// Seeds of a gateway: secret, and new at each start.
@@ -40,6 +42,9 @@ pub struct Seeds {
 pub struct Gateway {
     pub(crate) shared: Shared,
     flows: Slots<Flow>,
+    /// What of the flows each terminal and each peer has, and whose a flow is.
+    shares: Shares<String>,
+    holders: BTreeMap<u64, String>,
     due: Vec<Key>,
 }
 
@@ -51,7 +56,8 @@ impl Gateway {
         let prefix = settings.correlation_prefix.clone();
         let correlations = Correlations::new(&prefix, &seeds.correlations, seeds.share);
         let shared = Shared::new(settings, KeyedHash::new(&seeds.proofs), correlations);
-        Self { shared, flows, due: Vec::new() }
+        let (shares, holders) = (Shares::default(), BTreeMap::new());
+        Self { shared, flows, shares, holders, due: Vec::new() }
     }
 
     /// What it counts.
@@ -63,26 +69,50 @@ impl Gateway {
     /// Flows under way, dialogues of them, and subscribers to whom something is under way.
     #[must_use]
     pub fn under_way(&self) -> (usize, usize, usize) {
-        (self.flows.len(), self.shared.dialogues.len(), self.shared.subscribers.len())
+        let subscribers = self.shared.subscribers.len() + self.shared.rows.len();
+        (self.flows.len(), self.shared.dialogues.len(), subscribers)
     }
 
-    /// A new flow; false if there is no room. Where the gateway is the centre itself, registrations
-    /// leave room to messages, and those to reports and deliveries.
-    fn begin(&mut self, flow: Flow, event: Event) -> bool {
+    /// Whether there is room for a flow: registrations leave room to messages of terminals, and
+    /// those to deliveries and to what others ask.
+    fn has_room(&self, flow: &Flow) -> bool {
         let most = self.shared.settings.flows_max as usize;
         let eighths = match flow {
-            _ if self.shared.settings.local.is_none() => 8,
             Flow::Registration(_) => 5,
+            Flow::Submission(_) | Flow::Text(_) => 6,
+            Flow::Notice(it) if it.is_of_terminal() => 6,
             Flow::Handing(_) => 7,
-            _ => 6,
+            _ => 8,
         };
-        let room = (self.flows.len() < most - most / 8 * (8 - eighths)).then(|| self.flows.take());
+        self.flows.len() < most - most / 8 * (8 - eighths)
+    }
+
+    /// A new flow; false if there is no room.
+    fn begin(&mut self, flow: Flow, event: Event) -> bool {
+        let room = self.has_room(&flow).then(|| self.flows.take());
         let Some((key, place)) = room.flatten() else {
             self.shared.facts.add(Fact::Overload, 1);
             return false;
         };
         *place = flow;
         self.shared.events.push_back((number(key), event));
+        true
+    }
+
+    /// The same of a terminal or a peer: nobody has more flows than are left for all others.
+    fn begin_for(&mut self, holder: String, flow: Flow, event: Event) -> bool {
+        let most = self.shared.settings.flows_max as usize;
+        if !self.shares.take(holder.clone(), 1, most) {
+            self.shared.facts.add(Fact::Overload, 1);
+            return false;
+        }
+        if !self.begin(flow, event) {
+            self.shares.give_back(&holder, 1);
+            return false;
+        }
+        if let Some((flow, _)) = self.shared.events.back() {
+            self.holders.insert(*flow, holder);
+        }
         true
     }
 
@@ -107,9 +137,10 @@ impl Gateway {
             // What was sent from here came back.
             return out.push(Out::Respond { transaction, status: 482 });
         }
+        let holder = message.asserted.first().map(|it| canonical(it)).unwrap_or_default();
         if is_text {
             let flow = Flow::Text(Box::new(Text::of_terminal(transaction, message)));
-            if !self.begin(flow, Event::Begin) {
+            if !self.begin_for(holder, flow, Event::Begin) {
                 out.push(Out::Respond { transaction, status: 503 });
             }
             return;
@@ -129,7 +160,7 @@ impl Gateway {
             Some(6) => Flow::Notice(Box::new(Notice::memory(transaction, message))),
             _ => Flow::Submission(Box::new(Submission::new(transaction, message))),
         };
-        if !self.begin(flow, Event::Begin) {
+        if !self.begin_for(holder, flow, Event::Begin) {
             out.push(Out::Respond { transaction, status: 503 });
         }
     }
@@ -278,17 +309,13 @@ impl Gateway {
         let Some(asking) = asking else { return };
         let (context, highest) = asking.argument().context();
         let (peer, version) = asking.peer();
-        let place = (*peer, context.number());
-        if version == highest {
-            self.shared.versions.remove(&place);
-        } else if self.shared.versions.len() < VERSIONS_MAX {
-            self.shared.versions.insert(place, version);
-        }
+        let (peer, version) = (*peer, (version != highest).then_some(version));
+        self.shared.versions.learn(&peer, context, version);
     }
 
-    /// Takes a peer's dialogue for a flow.
-    pub(crate) fn adopt(&mut self, dialogue: u64, flow: Flow, event: Event) -> bool {
-        let is_begun = self.begin(flow, event);
+    /// Takes the dialogue of a peer with that title for a flow.
+    pub(crate) fn adopt(&mut self, dialogue: u64, title: String, flow: Flow) -> bool {
+        let is_begun = self.begin_for(title, flow, Event::Begin);
         if let Some((flow, _)) = self.shared.events.back().filter(|_| is_begun) {
             self.shared.dialogues.insert(dialogue, (*flow, Role::Peer));
         }
@@ -298,9 +325,13 @@ impl Gateway {
     /// Tells flows what there is for them, until nothing is left.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         loop {
-            while let Some((msisdn, centre)) = self.shared.alerts.pop_front() {
-                let notice = Notice::alert(msisdn, centre);
-                self.begin(Flow::Notice(Box::new(notice)), Event::Begin);
+            // Those without room wait until a flow is over: their centres count on it.
+            while let Some((msisdn, centre)) = self.shared.alerts.front().cloned() {
+                let flow = Flow::Notice(Box::new(Notice::alert(msisdn, centre)));
+                if !self.has_room(&flow) || !self.begin(flow, Event::Begin) {
+                    break;
+                }
+                self.shared.alerts.pop_front();
             }
             if self.shared.events.is_empty() {
                 self.hand_out(now);
@@ -338,8 +369,24 @@ impl Gateway {
     #[must_use]
     pub fn trail_of(&self, call_id: &str) -> Option<u64> {
         let sent = self.shared.sent_of(call_id)?;
-        let flow = self.flows.at(key(sent.flow))?;
-        Some(flow.trail().unwrap_or_else(|| self.shared.trail(sent.flow)))
+        self.trail_of_flow(sent.flow)
+    }
+
+    /// The trail of the flow whose dialogue that is.
+    #[must_use]
+    pub fn trail_of_dialogue(&self, dialogue: u64) -> Option<u64> {
+        self.shared.dialogues.get(&dialogue).and_then(|it| self.trail_of_flow(it.0))
+    }
+
+    /// The trail of the flow that asked for a dialogue which is not begun yet.
+    #[must_use]
+    pub fn trail_of_begin(&self, reference: u64) -> Option<u64> {
+        self.shared.begins.get(&reference).and_then(|it| self.trail_of_flow(*it))
+    }
+
+    fn trail_of_flow(&self, flow: u64) -> Option<u64> {
+        let at = self.flows.at(key(flow))?;
+        Some(at.trail().unwrap_or_else(|| self.shared.trail(flow)))
     }
 
     /// Messages of the gateway's own centre that wait.
@@ -355,9 +402,7 @@ impl Gateway {
 
     /// Takes other settings; what is under way goes on as it began.
     pub fn configure(&mut self, settings: Settings) {
-        self.shared.centre.configure(plan_of(&settings));
-        self.shared.senders.configure(settings.sender_rate, settings.duplicate_time);
-        self.shared.settings = settings;
+        self.shared.configure(settings);
     }
 
     /// An operator sends a text.
@@ -366,7 +411,7 @@ impl Gateway {
         ticket: u64,
         to: Msisdn,
         from: Option<sms::Address>,
-        text: String,
+        text: Written,
         out: &mut Vec<Out>,
     ) {
         let trail = self.shared.trail(ticket);
@@ -419,6 +464,10 @@ impl Gateway {
         // What it still asked of the network is of no use to anybody.
         let left = taken.asking().and_then(Option::take);
         self.shared.drop_asking(left, out);
+        self.shared.release(flow);
+        if let Some(holder) = self.holders.remove(&flow) {
+            self.shares.give_back(&holder, 1);
+        }
         self.flows.give_back(key(flow));
     }
 
@@ -473,7 +522,7 @@ impl Machine for Gateway {
     }
 
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
-        self.shared.senders.tick(now);
+        self.shared.tick(now);
         let mut due = core::mem::take(&mut self.due);
         self.flows.expire(now, &mut due);
         due.drain(..).for_each(|key| self.shared.events.push_back((number(key), Event::Due)));
@@ -482,9 +531,7 @@ impl Machine for Gateway {
     }
 
     fn deadline(&self) -> Option<Time> {
-        let all =
-            [self.flows.deadline(), self.shared.senders.deadline(), self.shared.centre.deadline()];
-        all.into_iter().flatten().min()
+        self.flows.deadline().into_iter().chain(self.shared.deadline()).min()
     }
 }
 

@@ -18,6 +18,23 @@ pub struct Msisdn(String);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Imsi(String);
 
+/// A public user identity as it is compared (RFC 3261 §19.1.4, TS 23.003 §13.4): without
+/// parameters, scheme and host in lower case, of a `tel:` URI without visual separators.
+#[must_use]
+pub fn canonical(uri: &str) -> String {
+    let bare = uri.split([';', '?']).next().unwrap_or_default();
+    let Some((scheme, rest)) = bare.split_once(':') else { return bare.to_owned() };
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme == "tel" {
+        let digits: String = rest.chars().filter(|it| !"-.()".contains(*it)).collect();
+        return format!("{scheme}:{}", digits.to_ascii_lowercase());
+    }
+    match rest.rsplit_once('@') {
+        Some((user, host)) => format!("{scheme}:{user}@{}", host.to_ascii_lowercase()),
+        None => format!("{scheme}:{}", rest.to_ascii_lowercase()),
+    }
+}
+
 fn are_digits(text: &str) -> bool {
     text.bytes().all(|it| it.is_ascii_digit())
 }
@@ -183,6 +200,21 @@ mod tests {
         let imsi = Imsi::of("234150000000123").unwrap();
         assert_eq!(imsi.tbcd(), [0x32, 0x14, 0x05, 0x00, 0x00, 0x00, 0x21, 0xf3]);
         assert_eq!(Imsi::of_tbcd(&imsi.tbcd()), Some(imsi));
+    }
+
+    #[test]
+    fn identities_are_compared_without_parameters_and_the_case_of_the_host() {
+        for (one, other) in [
+            ("sip:+44@X;user=phone", "SIP:+44@x"),
+            ("sip:a@X.example:5060", "sip:a@x.EXAMPLE:5060"),
+            ("tel:+44-77(00)", "tel:+447700"),
+            ("sip:a@x?h=1", "sip:a@x"),
+        ] {
+            assert_eq!(canonical(one), canonical(other));
+        }
+        for (one, other) in [("sip:A@x", "sip:a@x"), ("sip:a@x", "sips:a@x"), ("tel:+4", "tel:4")] {
+            assert_ne!(canonical(one), canonical(other));
+        }
     }
 
     #[test]

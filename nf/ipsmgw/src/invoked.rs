@@ -15,7 +15,7 @@ use tcu::{Code, Component};
 use wire::Malformed;
 
 /// An operation that was invoked here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Invoked {
     /// Where is a subscriber?
     Routing {
@@ -34,6 +34,8 @@ pub enum Invoked {
         centre: RpAddress,
         /// The TPDU.
         tpdu: Vec<u8>,
+        /// Another message follows in the dialogue.
+        has_more: bool,
     },
     /// A delivery came to an end.
     Report {
@@ -141,8 +143,9 @@ impl Invoked {
             _ => None,
         };
         let tpdu = it.get(MtForwardSmArg::SmRpUi).and_then(whole);
+        let has_more = it.get(MtForwardSmArg::MoreMessagesToSend).is_some();
         let all = imsi.zip(centre).zip(tpdu);
-        Ok(all.map(|((imsi, centre), tpdu)| Self::Deliver { imsi, centre, tpdu }))
+        Ok(all.map(|((imsi, centre), tpdu)| Self::Deliver { imsi, centre, tpdu, has_more }))
     }
 
     fn report(element: Element<'_>) -> Result<Option<Self>, Malformed> {

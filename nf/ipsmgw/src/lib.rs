@@ -25,6 +25,7 @@
 mod argument;
 mod ask;
 mod asking;
+mod buckets;
 pub mod by_diameter;
 pub mod centre;
 pub mod config;
@@ -38,6 +39,8 @@ mod gateway;
 mod handing;
 mod identity;
 mod invoked;
+mod ladder;
+pub mod network;
 mod notice;
 mod peer_operation;
 mod peers;
@@ -49,23 +52,25 @@ mod sending;
 mod settings;
 mod shared;
 pub mod sip_text;
+mod standing;
 mod step;
 pub mod store;
 mod submission;
 mod subscribers;
 mod text;
+mod versions;
 mod wire;
 
 pub use ask::questions;
 pub use by_diameter::facts::HomeFact;
 pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion};
 pub use effects::{
-    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
+    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way, Written,
 };
 pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use identity::{Correlations, Imsi, Msisdn};
 pub use rows::{MESSAGES, SUBSCRIBERS};
-pub use settings::{Hlr, Local, Settings, Subsystems, Terminals};
+pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems, Terminals};
 pub use wire::DoorFact;

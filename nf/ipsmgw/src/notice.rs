@@ -7,10 +7,11 @@ use crate::effects::{Body, Received, Route};
 use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
-use crate::shared::Event;
+use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Key, Question, Row, Waiting};
 use crate::submission::cause_of;
+use crate::subscribers::Turn;
 use map::Error;
 use map::types::{AlertReason, SmDeliveryOutcome};
 use sms::rp::{Failure, Message};
@@ -70,6 +71,11 @@ impl Notice {
         Self::new(What::Alert(centre), Some(msisdn))
     }
 
+    /// Whether a terminal began it.
+    pub(crate) const fn is_of_terminal(&self) -> bool {
+        matches!(self.what, What::Memory { .. })
+    }
+
     /// Its trail, where a message brought one.
     pub(crate) const fn trail(&self) -> Option<u64> {
         match &self.what {
@@ -90,6 +96,7 @@ impl Notice {
                 self.whose(step)
             }
             (State::Registered, Event::Stored(answer)) => self.registered(answer, step),
+            (State::Waiting, Event::Turn) => self.turn(step),
             (State::Waiting, Event::Stored(answer)) => self.waited(answer, step),
             (State::Keeping, Event::Stored(answer)) => {
                 let is_kept = matches!(answer, Answer::Row(_));
@@ -115,11 +122,14 @@ impl Notice {
                 step.count(Fact::MemoryAvailable);
                 step.respond(transaction, 202);
                 self.state = State::Whose;
-                step.store(Question::Get(Key::Identity(identity)));
+                step.store(Question::Get(Key::identity(&identity)));
                 false
             }
             What::Report { centre, outcome, diagnostic, .. } => {
                 let Some(msisdn) = self.msisdn.clone() else { return true };
+                if !step.settings().serves(&msisdn) {
+                    return self.done(Err(Error::UnknownSubscriber), step);
+                }
                 if let Some(hlr) = step.hlr(&msisdn) {
                     let (centre, outcome, diagnostic) = (*centre, *outcome, *diagnostic);
                     self.state = State::Asking;
@@ -127,9 +137,7 @@ impl Notice {
                     self.asking = Some(step.ask(argument, hlr));
                     return false;
                 }
-                self.state = State::Waiting;
-                step.store(Question::Get(Key::Waiting(msisdn)));
-                false
+                self.look(&msisdn, step)
             }
             What::Alert(centre) => {
                 let subsystem = step.settings().subsystems.centre;
@@ -142,6 +150,25 @@ impl Notice {
                 false
             }
         }
+    }
+
+    /// Asks who waits, when it is this flow's turn: others may change that row.
+    fn look(&mut self, msisdn: &Msisdn, step: &mut Step<'_>) -> bool {
+        self.state = State::Waiting;
+        match step.hold(msisdn, Held::Waiting) {
+            Turn::Now => self.turn(step),
+            Turn::Later => false,
+            Turn::Full => self.done(Err(Error::SystemFailure), step),
+        }
+    }
+
+    fn turn(&self, step: &mut Step<'_>) -> bool {
+        let Some(msisdn) = self.msisdn.clone() else { return true };
+        step.store(match self.what {
+            What::Memory { .. } => Question::Take(Key::Waiting(msisdn)),
+            What::Report { .. } | What::Alert(_) => Question::Get(Key::Waiting(msisdn)),
+        });
+        false
     }
 
     fn whose(&mut self, step: &mut Step<'_>) -> bool {
@@ -179,11 +206,7 @@ impl Notice {
             }
             // The HLR knows a subscriber by the IMSI alone here.
             (Some(_), None) => self.acknowledge(Some(Cause::UnidentifiedSubscriber), step),
-            (None, _) => {
-                self.state = State::Waiting;
-                step.store(Question::Take(Key::Waiting(msisdn)));
-                false
-            }
+            (None, _) => self.look(&msisdn, step),
         }
     }
 
@@ -197,18 +220,26 @@ impl Notice {
         };
         match &self.what {
             What::Memory { .. } => {
+                step.taken(&msisdn);
                 waiting.centres.iter().for_each(|it| step.alert(&msisdn, it));
                 self.acknowledge(None, step)
             }
             What::Report { outcome: SmDeliveryOutcome::SuccessfulTransfer, .. }
             | What::Alert(_) => self.done(Ok(()), step),
             What::Report { centre, outcome, .. } => {
-                let centre = Msisdn::of_address_string(centre.octets());
-                centre.into_iter().for_each(|it| waiting.add(it));
-                waiting.is_full |= *outcome == SmDeliveryOutcome::MemoryCapacityExceeded;
+                let Some(centre) = Msisdn::of_address_string(centre.octets()) else {
+                    return self.done(Err(Error::UnexpectedDataValue), step);
+                };
+                // Nobody but who was told where the subscriber is can know that of his terminal.
+                let was_told = step.shared.was_routed(&msisdn, &centre);
+                waiting.is_full |=
+                    was_told && *outcome == SmDeliveryOutcome::MemoryCapacityExceeded;
+                if !step.may_wait(&msisdn, &centre, &waiting) {
+                    return self.done(Err(Error::MessageWaitingListFull), step);
+                }
+                waiting.add(centre);
                 self.state = State::Keeping;
-                let time = step.settings().waiting_time;
-                step.store(Question::Put(Key::Waiting(msisdn), Row::Waiting(waiting), time));
+                step.keep_waiting(&msisdn, waiting);
                 false
             }
         }

@@ -1,6 +1,6 @@
 //! Dialogues that peers begin: who may, in which context, and what they ask.
 
-use crate::delivery::Delivery;
+use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
 use crate::facts::Fact;
 use crate::flow::Flow;
@@ -9,16 +9,13 @@ use crate::invoked::Invoked;
 use crate::notice::Notice;
 use crate::peer_operation::{Read, invoke_of, read};
 use crate::routing::Routing;
-use crate::shared::{Event, abort};
+use crate::shared::abort;
 use crate::step::Asked;
 use bytes::Bytes;
 use map::Context;
 use map::negotiation::{Verdict, judge};
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
-
-/// Allows every title.
-const ANYBODY: &str = "*";
 
 /// The context and version of a dialogue, if they are spoken here.
 const fn speaks(context: Context, version: u8) -> bool {
@@ -41,35 +38,36 @@ impl Gateway {
     ) {
         let first = invoke_of(&portion.components).map(|it| it.1);
         let verdict = judge(portion.context.as_deref(), first, speaks);
-        let (context, version) = match verdict {
-            Verdict::Accept(context, version) if self.may_ask(calling) => (context, version),
-            Verdict::Refuse(context, version) if self.may_ask(calling) => {
+        let title = self.title_of(calling);
+        let (context, version, title) = match (verdict, title) {
+            (Verdict::Accept(context, version), Some(title)) => (context, version, title),
+            (Verdict::Refuse(context, version), Some(_)) => {
                 let context = Some(Bytes::copy_from_slice(&context.oid(version)));
                 return self.refuse(dialogue, Portion { context, ..Portion::default() }, out);
             }
             _ => return self.refuse(dialogue, Portion::default(), out),
         };
         match read(dialogue, version, &portion.components) {
-            Some(Read::Operation(asked, invoked)) => self.invoked(asked, invoked, out),
+            Some(Read::Operation(asked, invoked)) => self.invoked(asked, invoked, title, out),
             Some(Read::Answer(component)) => self.answered(dialogue, component, out),
             // The operation is long, and follows (TS 29.002 §23.2.1).
             None if context == Context::ShortMsgMtRelay => {
                 let delivery = Delivery::awaited(dialogue, version);
-                self.opened(dialogue, Flow::Delivery(Box::new(delivery)), out);
+                self.opened(dialogue, title, Flow::Delivery(Box::new(delivery)), out);
             }
             None => self.refuse(dialogue, Portion::default(), out),
         }
     }
 
-    /// Whether an address may ask here: with a title that is allowed, and is not the gateway's own,
-    /// as that of a question of its own which came back is.
-    fn may_ask(&self, calling: &Address) -> bool {
-        let Some(title) = &calling.title else { return false };
+    /// The title of an address that may ask here: it is allowed, and not the gateway's own, as that
+    /// of a question of its own which came back is.
+    fn title_of(&self, calling: &Address) -> Option<String> {
+        let title = calling.title.as_ref()?;
         let digits: String =
             title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect();
         let settings = &self.shared.settings;
         let is_own = digits == settings.number.digits();
-        !is_own && settings.allowed.iter().any(|it| it == ANYBODY || digits.starts_with(it))
+        (!is_own && settings.is_allowed(&digits)).then_some(digits)
     }
 
     fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
@@ -84,24 +82,25 @@ impl Gateway {
         out.push(Out::Request(Box::new(end)));
     }
 
-    fn invoked(&mut self, asked: Asked, invoked: Invoked, out: &mut Vec<Out>) {
+    fn invoked(&mut self, asked: Asked, invoked: Invoked, title: String, out: &mut Vec<Out>) {
         let flow = match invoked {
             Invoked::Routing { msisdn, centre, has_priority } => {
                 Flow::Routing(Box::new(Routing::new(asked, msisdn, centre, has_priority)))
             }
-            Invoked::Deliver { imsi, centre, tpdu } => {
-                Flow::Delivery(Box::new(Delivery::new(asked, imsi, centre, tpdu)))
+            Invoked::Deliver { imsi, centre, tpdu, has_more } => {
+                let content = Content { imsi, centre, tpdu, has_more };
+                Flow::Delivery(Box::new(Delivery::new(asked, content)))
             }
             Invoked::Report { msisdn, centre, outcome, diagnostic } => {
                 let notice = Notice::report(asked, msisdn, centre, outcome, diagnostic);
                 Flow::Notice(Box::new(notice))
             }
         };
-        self.opened(asked.dialogue, flow, out);
+        self.opened(asked.dialogue, title, flow, out);
     }
 
-    fn opened(&mut self, dialogue: u64, flow: Flow, out: &mut Vec<Out>) {
-        if !self.adopt(dialogue, flow, Event::Begin) {
+    fn opened(&mut self, dialogue: u64, title: String, flow: Flow, out: &mut Vec<Out>) {
+        if !self.adopt(dialogue, title, flow) {
             out.push(abort(dialogue, Portion::default()));
         }
     }

@@ -11,10 +11,11 @@ use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::effects::Register;
 use crate::facts::Fact;
-use crate::identity::Msisdn;
-use crate::shared::Event;
+use crate::identity::{Msisdn, canonical};
+use crate::shared::{Event, Held};
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
+use crate::subscribers::Turn;
 use machine::Duration;
 use map::types::AlertReason;
 
@@ -93,32 +94,61 @@ impl Registration {
         let msisdn = self.msisdn.take().filter(|it| own.as_ref().is_none_or(|own| own == it));
         self.msisdn = if self.register.msisdn.is_some() { msisdn } else { own };
         let Some(msisdn) = self.msisdn.clone() else { return self.unnumbered(event, step) };
+        if !step.settings().serves(&msisdn) {
+            return self.refused(step);
+        }
         match (self.state, event) {
-            (State::Looking, Event::Begin) if self.takes(step) => {
-                step.store(Question::Get(Key::Subscriber(msisdn)));
-                false
-            }
-            (State::Looking, Event::Begin) if self.register.expires_s > 0 => {
-                // Another terminal of the subscriber's may take them.
-                step.respond(self.transaction, 200);
-                true
-            }
-            (State::Looking, Event::Begin) => {
-                self.state = State::Leaving;
-                step.store(Question::Get(Key::Subscriber(msisdn)));
+            // What is said of one number is dealt with in its order.
+            (State::Looking, Event::Begin) => match step.hold(&msisdn, Held::Registration) {
+                Turn::Now => self.look(msisdn, step),
+                Turn::Later => false,
+                Turn::Full => self.failed(step),
+            },
+            (State::Looking, Event::Turn) => self.look(msisdn, step),
+            (State::Waiting, Event::Turn) => {
+                step.store(Question::Take(Key::Waiting(msisdn)));
                 false
             }
             (_, Event::Stored(Answer::Failed)) => self.failed(step),
             (_, Event::Stored(Answer::Row(row))) => self.stored(msisdn, row, step),
-            (State::Telling, Event::Replied(_)) if self.takes(step) => {
-                self.state = State::Waiting;
-                step.store(Question::Take(Key::Waiting(msisdn)));
-                false
-            }
+            (State::Telling, Event::Replied(_)) if self.takes(step) => self.wait(msisdn, step),
             (State::Telling | State::Alerting, Event::Replied(_)) => true,
             (_, Event::Due) => self.failed(step),
             _ => false,
         }
+    }
+
+    fn look(&mut self, msisdn: Msisdn, step: &mut Step<'_>) -> bool {
+        if !self.takes(step) {
+            if self.register.expires_s > 0 {
+                // Another terminal of the subscriber's may take them.
+                step.respond(self.transaction, 200);
+                return true;
+            }
+            self.state = State::Leaving;
+        }
+        step.store(Question::Get(Key::Subscriber(msisdn)));
+        false
+    }
+
+    /// Asks who waits for the subscriber.
+    fn wait(&mut self, msisdn: Msisdn, step: &mut Step<'_>) -> bool {
+        self.state = State::Waiting;
+        match step.hold(&msisdn, Held::Waiting) {
+            Turn::Now => {
+                step.store(Question::Take(Key::Waiting(msisdn)));
+                false
+            }
+            Turn::Later => false,
+            Turn::Full => true,
+        }
+    }
+
+    /// There is no number that is served.
+    fn refused(&self, step: &mut Step<'_>) -> bool {
+        step.count(Fact::RegistrationRefused);
+        step.respond(self.transaction, 403);
+        true
     }
 
     /// The store has no room, or does not answer: nothing stands that was not stored.
@@ -149,12 +179,13 @@ impl Registration {
             }
             State::Storing => {
                 self.state = State::Naming;
-                let key = Key::Identity(self.register.identity.clone());
+                let key = Key::identity(&self.register.identity);
                 step.store(Question::Put(key, Row::Identity(msisdn), time));
             }
             State::Naming => {
                 step.count(Fact::Registered);
                 step.respond(self.transaction, 200);
+                step.release();
                 if step.settings().local.is_some() {
                     step.reachable(&msisdn);
                     return true;
@@ -165,7 +196,8 @@ impl Registration {
             State::Leaving => {
                 // An end that another S-CSCF tells, or that is another identity's, changes nothing.
                 let is_own = matches!(&row, Some(Row::Subscriber(it))
-                    if it.identity == self.register.identity && it.s_cscf == self.register.s_cscf);
+                    if canonical(&it.identity) == canonical(&self.register.identity)
+                        && it.s_cscf == self.register.s_cscf);
                 if !is_own {
                     step.respond(self.transaction, 200);
                     return true;
@@ -176,10 +208,11 @@ impl Registration {
             State::Ending => {
                 self.is_initial = row.is_some();
                 self.state = State::Unnaming;
-                step.store(Question::Take(Key::Identity(self.register.identity.clone())));
+                step.store(Question::Take(Key::identity(&self.register.identity)));
             }
             State::Unnaming => {
                 step.respond(self.transaction, 200);
+                step.release();
                 if !self.is_initial {
                     return true;
                 }
@@ -205,16 +238,13 @@ impl Registration {
             self.asking = Some(step.ask(argument, hlr));
             return false;
         }
-        if is_registered {
-            self.state = State::Waiting;
-            step.store(Question::Take(Key::Waiting(msisdn)));
-        }
-        !is_registered
+        !is_registered || self.wait(msisdn, step)
     }
 
     /// The subscriber can be reached: whoever waits may try again.
     fn waited(&mut self, msisdn: &Msisdn, row: Option<Row>, step: &mut Step<'_>) -> bool {
         self.state = State::Alerting;
+        step.taken(msisdn);
         if let Some((hlr, imsi)) = step.hlr(msisdn).zip(self.register.imsi.clone()) {
             let argument = Argument::Ready { imsi, reason: AlertReason::MsPresent };
             self.asking = Some(step.ask(argument, hlr));
@@ -223,9 +253,7 @@ impl Registration {
         if let Some(Row::Waiting(waiting)) = row {
             if waiting.is_full {
                 // It had no memory; that it is there again does not say that it has some.
-                let time = step.settings().waiting_time;
-                let key = Key::Waiting(msisdn.clone());
-                step.store(Question::Put(key, Row::Waiting(waiting), time));
+                step.keep_waiting(msisdn, waiting);
                 return false;
             }
             waiting.centres.iter().for_each(|it| step.alert(msisdn, it));

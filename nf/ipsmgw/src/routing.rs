@@ -12,9 +12,10 @@ use crate::effects::Way;
 use crate::facts::Fact;
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{Refused, routing_of, routing_result};
-use crate::shared::Event;
+use crate::shared::{Event, Full, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
+use crate::subscribers::Turn;
 use bytes::Bytes;
 use map::Error;
 use sms::RpAddress;
@@ -29,10 +30,12 @@ const DRAWS_MAX: u8 = 8;
 enum State {
     Looking,
     Asking,
+    /// It waits for its turn to give out a correlation IMSI.
+    Queued,
     /// Whether the correlation IMSI is free.
     Drawing,
     Storing,
-    /// Of a subscriber who is absent: who waits.
+    /// Of a subscriber who is absent: who waits, once it is this flow's turn.
     Waiting,
     Keeping,
 }
@@ -79,6 +82,9 @@ impl Routing {
         match (self.state, event) {
             (_, Event::Lost) => true,
             (_, Event::Due) => self.refuse(Refused::of(Error::SystemFailure), step),
+            (State::Looking, Event::Begin) if !step.settings().serves(&self.msisdn) => {
+                self.refuse(Refused::of(Error::UnknownSubscriber), step)
+            }
             (State::Looking, Event::Begin) => {
                 step.store(Question::Get(Key::Subscriber(self.msisdn.clone())));
                 false
@@ -87,6 +93,8 @@ impl Routing {
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
             (State::Drawing, Event::Stored(answer)) => self.drawn(&answer, step),
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
+            (State::Queued, Event::Turn) => self.give(step),
+            (State::Waiting, Event::Turn) => self.look(step),
             (State::Waiting, Event::Stored(Answer::Row(row))) => self.wait(row, step),
             (State::Waiting | State::Keeping, Event::Stored(_)) => {
                 self.refuse(Refused::absent(DEREGISTERED), step)
@@ -96,7 +104,8 @@ impl Routing {
     }
 
     fn looked(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
-        let by_ip = step.settings().ways.contains(&Way::PacketSwitched);
+        let network = step.settings().network(&self.msisdn);
+        let by_ip = network.is_some_and(|it| it.ways.contains(&Way::PacketSwitched));
         self.is_registered = by_ip && matches!(answer, Answer::Row(Some(Row::Subscriber(_))));
         if let Some(hlr) = step.hlr(&self.msisdn) {
             self.state = State::Asking;
@@ -109,6 +118,14 @@ impl Routing {
             return self.keep(None, Vec::new(), step);
         }
         self.state = State::Waiting;
+        match step.hold(&self.msisdn, Held::Waiting) {
+            Turn::Now => self.look(step),
+            Turn::Later => false,
+            Turn::Full => self.refuse(Refused::absent(DEREGISTERED), step),
+        }
+    }
+
+    fn look(&self, step: &mut Step<'_>) -> bool {
         step.store(Question::Get(Key::Waiting(self.msisdn.clone())));
         false
     }
@@ -123,9 +140,11 @@ impl Routing {
         let Some(centre) = Msisdn::of_address_string(self.centre.octets()) else {
             return self.refuse(Refused::absent(DEREGISTERED), step);
         };
+        if !step.may_wait(&self.msisdn, &centre, &waiting) {
+            return self.refuse(Refused::absent(DEREGISTERED), step);
+        }
         waiting.add(centre);
-        let (key, time) = (Key::Waiting(self.msisdn.clone()), step.settings().waiting_time);
-        step.store(Question::Put(key, Row::Waiting(waiting), time));
+        step.keep_waiting(&self.msisdn, waiting);
         false
     }
 
@@ -156,7 +175,35 @@ impl Routing {
     fn keep(&mut self, imsi: Option<Imsi>, nodes: Vec<Msisdn>, step: &mut Step<'_>) -> bool {
         let centre = Msisdn::of_address_string(self.centre.octets());
         self.row = Some(Correlation { msisdn: self.msisdn.clone(), centre, imsi, nodes });
-        self.draw(step)
+        self.state = State::Queued;
+        match step.hold(&self.msisdn, Held::Correlation) {
+            Turn::Now => self.give(step),
+            Turn::Later => false,
+            Turn::Full => self.refuse(Refused::of(Error::SystemFailure), step),
+        }
+    }
+
+    /// One that stands for the same is given out again: whoever asks on and on takes one row.
+    fn give(&mut self, step: &mut Step<'_>) -> bool {
+        let centre = self.row.as_ref().and_then(|it| it.centre.as_ref());
+        match step.shared.routed(&self.msisdn, centre) {
+            Ok(Some(imsi)) => self.put(imsi, step),
+            Ok(None) => self.draw(step),
+            Err(Full) => {
+                step.count(Fact::SharesRefused);
+                self.refuse(Refused::of(Error::SystemFailure), step)
+            }
+        }
+    }
+
+    fn put(&mut self, imsi: Imsi, step: &mut Step<'_>) -> bool {
+        let Some(row) = self.row.clone() else { return true };
+        self.state = State::Storing;
+        self.correlation = Some(imsi.clone());
+        let time = step.settings().correlation_time;
+        step.shared.routes(step.now, &row, &imsi, time);
+        step.store(Question::Put(Key::Correlation(imsi), Row::Correlation(row), time));
+        false
     }
 
     /// Draws an IMSI, and asks whether it stands for somebody already.
@@ -173,14 +220,9 @@ impl Routing {
     }
 
     fn drawn(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
-        match (answer, self.correlation.clone(), self.row.clone()) {
-            (Answer::Row(Some(_)), ..) => self.draw(step),
-            (Answer::Row(None), Some(imsi), Some(row)) => {
-                self.state = State::Storing;
-                let time = step.settings().correlation_time;
-                step.store(Question::Put(Key::Correlation(imsi), Row::Correlation(row), time));
-                false
-            }
+        match (answer, self.correlation.clone()) {
+            (Answer::Row(Some(_)), _) => self.draw(step),
+            (Answer::Row(None), Some(imsi)) => self.put(imsi, step),
             _ => self.refuse(Refused::of(Error::SystemFailure), step),
         }
     }

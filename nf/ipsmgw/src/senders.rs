@@ -1,11 +1,12 @@
 //! What each sender may do: how many messages, and which of them came already.
 
+use crate::buckets::Buckets;
 use crate::identity::Msisdn;
-use machine::bucket::{Bucket, Rate};
+use machine::bucket::Rate;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Senders, and messages of theirs, that are remembered.
+/// Messages that are remembered.
 const REMEMBERED_MAX: usize = 100_000;
 
 /// A message of a terminal that came already.
@@ -20,8 +21,7 @@ pub enum Known {
 /// Who sends.
 #[derive(Debug)]
 pub struct Senders {
-    rate: Rate,
-    buckets: BTreeMap<Msisdn, Bucket>,
+    buckets: Buckets,
     time: Duration,
     seen: BTreeMap<u64, (Known, u64)>,
     due: VecDeque<(Time, u64, u64)>,
@@ -33,8 +33,7 @@ impl Senders {
     #[must_use]
     pub const fn new(rate: Rate, time: Duration) -> Self {
         Self {
-            rate,
-            buckets: BTreeMap::new(),
+            buckets: Buckets::new(rate),
             time,
             seen: BTreeMap::new(),
             due: VecDeque::new(),
@@ -44,23 +43,13 @@ impl Senders {
 
     /// Takes another rate, and another time.
     pub const fn configure(&mut self, rate: Rate, time: Duration) {
-        (self.rate, self.time) = (rate, time);
+        self.buckets.configure(rate);
+        self.time = time;
     }
 
     /// Whether a sender may send one more, which is counted then.
     pub fn admit(&mut self, now: Time, sender: &Msisdn) -> bool {
-        if self.buckets.len() >= REMEMBERED_MAX && !self.buckets.contains_key(sender) {
-            self.buckets.retain(|_, it| !it.is_rested(now));
-            if self.buckets.len() >= REMEMBERED_MAX {
-                return false;
-            }
-        }
-        let bucket = self.buckets.entry(sender.clone()).or_default();
-        let has_room = bucket.has_room(now, self.rate);
-        if has_room {
-            bucket.take(now, self.rate);
-        }
-        has_room
+        self.buckets.admit(now, sender)
     }
 
     /// What is known of a message by its sum; it is under way from now on if nothing was.

@@ -3,7 +3,7 @@
 use crate::by_diameter::home::Home;
 use crate::centre::Plan;
 use crate::effects::Way;
-use crate::identity::Msisdn;
+use crate::identity::{Msisdn, canonical};
 use machine::Duration;
 use machine::bucket::Rate;
 use sccp::codec::Address;
@@ -17,10 +17,10 @@ pub struct Settings {
     pub address: Address,
     /// Subsystem of HLRs, service centres and MSCs that are addressed by their titles.
     pub subsystems: Subsystems,
-    /// The HLR, where it is not found by the subscriber's number.
-    pub hlr: Hlr,
-    /// In which order deliveries are tried; at least one.
-    pub ways: Vec<Way>,
+    /// Whose subscribers are served, and how; none where the gateway is a centre itself.
+    pub networks: Vec<Network>,
+    /// What of the rows that outlive a flow peers may take.
+    pub shares: Shares,
     /// Mobile country and network code of correlation IMSIs.
     pub correlation_prefix: String,
     /// How long routing information is good.
@@ -63,6 +63,39 @@ pub struct Terminals {
     pub take_by_default: bool,
 }
 
+/// Subscribers who are dealt with alike.
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Digits with one of which their numbers begin; none: any.
+    pub numbers: Vec<String>,
+    /// The HLR, where it is not found by the subscriber's number.
+    pub hlr: Hlr,
+    /// In which order deliveries are tried; at least one.
+    pub ways: Vec<Way>,
+    /// Digits with one of which the numbers of service centres begin that they may send to, `*` for
+    /// all; none: nothing is sent.
+    pub centres: Vec<String>,
+}
+
+/// What peers may take of the rows that outlive a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Shares {
+    /// Correlations that stand at once.
+    pub correlations_max: usize,
+    /// Subscribers of whom service centres wait to hear.
+    pub waiting_max: usize,
+    /// Subscribers of whom one service centre may begin to wait to hear.
+    pub waiting_rate: Rate,
+}
+
+/// Stands for any digits.
+const ANY: &str = "*";
+
+/// Whether digits begin with one of these.
+pub(crate) fn begins(digits: &str, with: &[String]) -> bool {
+    with.iter().any(|it| it == ANY || digits.starts_with(it))
+}
+
 /// A service centre of the gateway's own.
 #[derive(Debug, Clone)]
 pub struct Local {
@@ -93,7 +126,42 @@ pub struct Subsystems {
     pub msc: u8,
 }
 
+impl Network {
+    /// How many of a number's digits it names; none: it is another one's.
+    fn names(&self, msisdn: &Msisdn) -> Option<usize> {
+        let digits = msisdn.digits();
+        let named = self.numbers.iter().filter(|it| digits.starts_with(*it)).map(String::len);
+        named.max().or(self.numbers.is_empty().then_some(0))
+    }
+
+    /// Whether a subscriber may send to that service centre.
+    #[must_use]
+    pub fn has_centre(&self, centre: &Msisdn) -> bool {
+        begins(centre.digits(), &self.centres)
+    }
+}
+
 impl Settings {
+    /// The network of a number: the one that names most of its digits.
+    #[must_use]
+    pub fn network(&self, msisdn: &Msisdn) -> Option<&Network> {
+        let named = self.networks.iter().filter_map(|it| Some((it.names(msisdn)?, it)));
+        // Of two alike the first.
+        named.rev().max_by_key(|it| it.0).map(|it| it.1)
+    }
+
+    /// Whether who has that title may ask.
+    #[must_use]
+    pub fn is_allowed(&self, digits: &str) -> bool {
+        begins(digits, &self.allowed)
+    }
+
+    /// Whether a number is that of a subscriber of here.
+    #[must_use]
+    pub fn serves(&self, msisdn: &Msisdn) -> bool {
+        self.local.is_some() || self.network(msisdn).is_some()
+    }
+
     /// The number that an identity is: of a `tel:` URI, or of a `sip:` URI of a domain of its own.
     #[must_use]
     pub fn msisdn_of(&self, uri: &str) -> Option<Msisdn> {
@@ -106,7 +174,9 @@ impl Settings {
     /// Whether one of the identities that the network asserts is that subscriber's.
     #[must_use]
     pub fn is_asserted(&self, asserted: &[String], identity: &str, msisdn: &Msisdn) -> bool {
-        let is_own = |it: &String| it == identity || self.msisdn_of(it).as_ref() == Some(msisdn);
+        let own = canonical(identity);
+        let is_own =
+            |it: &String| canonical(it) == own || self.msisdn_of(it).as_ref() == Some(msisdn);
         asserted.iter().any(is_own)
     }
 }

@@ -1,24 +1,31 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
 use crate::asking::{Asking, Reply, Silence};
+use crate::buckets::Buckets;
 use crate::by_diameter::home::HomeAnswer;
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::facts::Fact;
-use crate::identity::{Correlations, Msisdn};
+use crate::identity::{Correlations, Imsi, Msisdn};
 use crate::senders::Senders;
 use crate::settings::Settings;
-use crate::store::Answer;
-use crate::subscribers::Subscribers;
+use crate::standing::Standing;
+use crate::store::{Answer, Correlation};
+use crate::subscribers::{Subscribers, Turn};
+use crate::versions::Versions;
 use event::Sheet;
-use machine::{KeyedHash, Time};
+use machine::{Duration, KeyedHash, Time};
 use map::Context;
 use sccp::codec::Address;
 use std::collections::{BTreeMap, VecDeque};
 use tcu::{Component, Portion, Request};
 
 /// Peers whose version is remembered.
-pub(crate) const VERSIONS_MAX: usize = 4_096;
+const VERSIONS_MAX: usize = 4_096;
+/// Alerts that wait for room.
+const ALERTS_MAX: usize = 65_536;
+/// Flows that wait for their turn at a row.
+const HELD_MAX: usize = 64;
 /// Hexadecimal digits of a Call-ID: flow, attempt, proof.
 const CALL_ID_DIGITS: usize = 34;
 
@@ -30,6 +37,31 @@ pub enum Role {
     /// A peer did, and the flow answers.
     Peer,
 }
+
+/// A row that flows about one number change one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Who is registered.
+    Registration,
+    /// Who waits.
+    Waiting,
+    /// What correlates.
+    Correlation,
+}
+
+impl Held {
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Registration => b"registration",
+            Self::Waiting => b"waiting",
+            Self::Correlation => b"correlation",
+        }
+    }
+}
+
+/// There is no room for one more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
 
 /// What a flow is told.
 #[derive(Debug)]
@@ -71,7 +103,15 @@ pub struct Shared {
     /// Dialogues that were asked for and are not begun yet: by their reference, whose.
     pub(crate) begins: BTreeMap<u64, u64>,
     references: u64,
-    pub(crate) versions: BTreeMap<(Address, u8), u8>,
+    pub(crate) versions: Versions,
+    /// Whose turn it is at rows, and what each flow waits for or has.
+    pub(crate) rows: Subscribers,
+    held: BTreeMap<u64, (Msisdn, Held)>,
+    /// Correlations that were given out: of whom, to which service centre.
+    given: Standing<(Msisdn, Option<Msisdn>), Imsi>,
+    /// Of whom service centres wait to hear, and how often each began to.
+    pub(crate) waiting: Standing<Msisdn, ()>,
+    pub(crate) waiters: Buckets,
     /// What flows are told within a step.
     pub(crate) events: VecDeque<(u64, Event)>,
     /// When flows are due.
@@ -93,7 +133,12 @@ impl Shared {
             dialogues: BTreeMap::new(),
             begins: BTreeMap::new(),
             references: 0,
-            versions: BTreeMap::new(),
+            versions: Versions::new(VERSIONS_MAX),
+            rows: Subscribers::default(),
+            held: BTreeMap::new(),
+            given: Standing::new(settings.shares.correlations_max),
+            waiting: Standing::new(settings.shares.waiting_max),
+            waiters: Buckets::new(settings.shares.waiting_rate),
             events: VecDeque::new(),
             arms: Vec::new(),
             alerts: VecDeque::new(),
@@ -103,7 +148,7 @@ impl Shared {
     }
 
     pub(crate) fn known_version(&self, peer: &Address, context: Context) -> Option<u8> {
-        self.versions.get(&(*peer, context.number())).copied()
+        self.versions.at(peer, context)
     }
 
     /// Asks the signalling gateway to begin a dialogue, if it is connected.
@@ -126,8 +171,79 @@ impl Shared {
         self.arms.push((flow, at));
     }
 
+    /// A service centre is to be alerted, once there is room for the flow.
     pub(crate) fn alert(&mut self, msisdn: Msisdn, centre: Msisdn) {
+        if self.alerts.len() >= ALERTS_MAX {
+            return self.facts.add(Fact::SharesRefused, 1);
+        }
         self.alerts.push_back((msisdn, centre));
+    }
+
+    /// A flow wants to change a row of a number: whether it is its turn.
+    pub(crate) fn hold(&mut self, flow: u64, msisdn: &Msisdn, what: Held) -> Turn {
+        self.release(flow);
+        let turn = self.rows.join(msisdn, what.name(), flow, HELD_MAX);
+        if turn != Turn::Full {
+            self.held.insert(flow, (msisdn.clone(), what));
+        }
+        turn
+    }
+
+    /// A flow is done with its row: the next one has its turn.
+    pub(crate) fn release(&mut self, flow: u64) {
+        let Some((msisdn, what)) = self.held.remove(&flow) else { return };
+        let next = self.rows.leave(&msisdn, what.name(), flow);
+        next.into_iter().for_each(|it| self.turn(it));
+    }
+
+    /// The correlation that a service centre was given for a subscriber, if it stands.
+    pub(crate) fn routed(
+        &self,
+        msisdn: &Msisdn,
+        centre: Option<&Msisdn>,
+    ) -> Result<Option<Imsi>, Full> {
+        let key = (msisdn.clone(), centre.cloned());
+        let known = self.given.at(&key).cloned();
+        (known.is_some() || self.given.has_room(&key)).then_some(known).ok_or(Full)
+    }
+
+    /// A correlation is given out.
+    pub(crate) fn routes(&mut self, now: Time, row: &Correlation, imsi: &Imsi, time: Duration) {
+        let key = (row.msisdn.clone(), row.centre.clone());
+        self.given.put(now, &key, imsi.clone(), time);
+    }
+
+    /// Whether a service centre was told where a subscriber is.
+    pub(crate) fn was_routed(&self, msisdn: &Msisdn, centre: &Msisdn) -> bool {
+        self.given.at(&(msisdn.clone(), Some(centre.clone()))).is_some()
+    }
+
+    /// Takes other settings.
+    pub(crate) fn configure(&mut self, settings: Settings) {
+        self.centre.configure(plan_of(&settings));
+        self.senders.configure(settings.sender_rate, settings.duplicate_time);
+        self.given.configure(settings.shares.correlations_max);
+        self.waiting.configure(settings.shares.waiting_max);
+        self.waiters.configure(settings.shares.waiting_rate);
+        self.settings = settings;
+    }
+
+    /// Lets go of what was remembered long enough.
+    pub(crate) fn tick(&mut self, now: Time) {
+        self.senders.tick(now);
+        self.given.tick(now);
+        self.waiting.tick(now);
+    }
+
+    /// When [`Shared::tick`] wants to be called next, or the centre has something due.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let all = [
+            self.senders.deadline(),
+            self.given.deadline(),
+            self.waiting.deadline(),
+            self.centre.deadline(),
+        ];
+        all.into_iter().flatten().min()
     }
 
     /// It is that flow's turn.

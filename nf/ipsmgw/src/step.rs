@@ -9,8 +9,9 @@ use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::invoked::Refused;
 use crate::settings::{Hlr, Settings};
-use crate::shared::Shared;
-use crate::store::{Key, Question, Row};
+use crate::shared::{Held, Shared};
+use crate::store::{Key, Question, Row, Waiting};
+use crate::subscribers::Turn;
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
@@ -103,7 +104,7 @@ impl Step<'_> {
 
     /// The HLR of a subscriber; none where it is never asked.
     pub fn hlr(&self, msisdn: &Msisdn) -> Option<Address> {
-        match &self.settings().hlr {
+        match &self.settings().network(msisdn)?.hlr {
             Hlr::Suppressed => None,
             Hlr::Address(address) => Some(**address),
             Hlr::Number(translation_type) => {
@@ -145,6 +146,52 @@ impl Step<'_> {
         self.shared.forget(asked.dialogue);
         let end = Request::End { dialogue: asked.dialogue, is_prearranged: false, portion };
         self.out.push(Out::Request(Box::new(end)));
+    }
+
+    /// Answers an operation of a peer, whose dialogue goes on.
+    pub fn answer_on(&mut self, asked: Asked, value: Option<Bytes>) {
+        let code = Code::Local(asked.operation.code());
+        let result = value.map(|it| (code, Some(it)));
+        let portion =
+            Portion::of(vec![Component::Result { id: asked.invoke, is_last: true, result }]);
+        let request = Request::Continue { dialogue: asked.dialogue, state: None, portion };
+        self.out.push(Out::Request(Box::new(request)));
+    }
+
+    /// Wants to change a row of a number: whether it is this flow's turn. It is released when the
+    /// flow is over, or holds another one.
+    pub fn hold(&mut self, msisdn: &Msisdn, what: Held) -> Turn {
+        self.shared.hold(self.flow, msisdn, what)
+    }
+
+    /// Is done with the row that it holds.
+    pub fn release(&mut self) {
+        self.shared.release(self.flow);
+    }
+
+    /// Whether a service centre may wait to hear of a subscriber of whom these do already.
+    pub fn may_wait(&mut self, msisdn: &Msisdn, centre: &Msisdn, waiting: &Waiting) -> bool {
+        let is_known = waiting.centres.contains(centre);
+        let may = is_known
+            || self.settings().is_allowed(centre.digits())
+                && self.shared.waiting.has_room(msisdn)
+                && self.shared.waiters.admit(self.now, centre);
+        if !may {
+            self.count(Fact::SharesRefused);
+        }
+        may
+    }
+
+    /// Has stored who waits to hear of a subscriber.
+    pub fn keep_waiting(&mut self, msisdn: &Msisdn, waiting: Waiting) {
+        let time = self.settings().waiting_time;
+        self.shared.waiting.put(self.now, msisdn, (), time);
+        self.store(Question::Put(Key::Waiting(msisdn.clone()), Row::Waiting(waiting), time));
+    }
+
+    /// Nobody waits to hear of a subscriber any more.
+    pub fn taken(&mut self, msisdn: &Msisdn) {
+        self.shared.waiting.take(msisdn);
     }
 
     /// Takes a dialogue of a peer whose operation is to come.

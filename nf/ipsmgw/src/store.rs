@@ -2,12 +2,13 @@
 //! its answer an input: nothing here waits, and the keeper may be elsewhere.
 
 use crate::centre::Stored;
-use crate::identity::{Imsi, Msisdn};
+use crate::identity::{Imsi, Msisdn, canonical};
+use core::fmt;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What names a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// A subscriber who is registered.
     Subscriber(Msisdn),
@@ -19,6 +20,26 @@ pub enum Key {
     Waiting(Msisdn),
     /// A message that the centre of the gateway's own has taken.
     Message(u64),
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Subscriber(it) => write!(f, "subscriber {it:?}"),
+            Self::Identity(_) => f.write_str("an identity"),
+            Self::Correlation(it) => write!(f, "correlation {it:?}"),
+            Self::Waiting(it) => write!(f, "who waits for {it:?}"),
+            Self::Message(number) => write!(f, "message {number}"),
+        }
+    }
+}
+
+impl Key {
+    /// That of a public user identity, however it is written.
+    #[must_use]
+    pub fn identity(uri: &str) -> Self {
+        Self::Identity(canonical(uri))
+    }
 }
 
 /// A row.
@@ -47,7 +68,7 @@ pub enum Form {
 }
 
 /// A subscriber whose terminal takes short messages over IP.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Subscriber {
     /// The public user identity that messages go to.
     pub identity: String,
@@ -59,6 +80,15 @@ pub struct Subscriber {
     pub contacts: Vec<String>,
     /// How it takes messages.
     pub form: Form,
+}
+
+impl fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscriber")
+            .field("imsi", &self.imsi)
+            .field("form", &self.form)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What was known when routing information was given out.

@@ -132,7 +132,7 @@ impl Submission {
             return self.refused(Cause::InvalidMandatory, None, step);
         }
         self.state = State::Whose;
-        step.store(Question::Get(Key::Identity(self.identity.clone())));
+        step.store(Question::Get(Key::identity(&self.identity)));
         false
     }
 
@@ -148,6 +148,9 @@ impl Submission {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         };
         self.msisdn = Some(msisdn.clone());
+        if !step.settings().serves(&msisdn) {
+            return self.refused(Cause::UnidentifiedSubscriber, None, step);
+        }
         if !step.shared.senders.admit(step.now, &msisdn) {
             step.count(Fact::Limited);
             return self.refused(Cause::Congestion, None, step);
@@ -212,6 +215,14 @@ impl Submission {
 
     fn forward(&mut self, imsi: Option<Imsi>, step: &mut Step<'_>) -> bool {
         let centre = Msisdn::of_address_string(self.centre.octets());
+        let network = self.msisdn.as_ref().and_then(|it| step.settings().network(it));
+        if let Some((centre, network)) = centre.as_ref().zip(network)
+            && !network.has_centre(centre)
+        {
+            // The terminal names it, and would send in the operator's name to anybody's.
+            step.count(Fact::CentreRefused);
+            return self.refused(Cause::TransferRejected, None, step);
+        }
         let subsystem = step.settings().subsystems.centre;
         let to = centre.and_then(|it| Step::titled(&it, subsystem));
         let read = Message::read(&self.message.body).ok();

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::centre::Stored;
-use crate::effects::{Direction, Out, Received, Record};
+use crate::effects::{Direction, Out, Received, Record, Written};
 use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::shared::Event;
@@ -22,7 +22,7 @@ enum Asker {
     /// A terminal.
     Terminal { transaction: u64, message: Received },
     /// An operator.
-    Operator { ticket: u64, from: Option<Address>, text: String },
+    Operator { ticket: u64, from: Option<Address>, text: Written },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Text {
         ticket: u64,
         to: Msisdn,
         from: Option<Address>,
-        text: String,
+        text: Written,
         trail: u64,
     ) -> Self {
         Self::new(Asker::Operator { ticket, from, text }, Some(to), trail)
@@ -102,7 +102,7 @@ impl Text {
             Asker::Terminal { message, .. } => {
                 let identity = message.asserted.first().cloned().unwrap_or_default();
                 self.state = State::Whose;
-                step.store(Question::Get(Key::Identity(identity)));
+                step.store(Question::Get(Key::identity(&identity)));
                 false
             }
             Asker::Operator { .. } => self.split(step),
@@ -121,7 +121,7 @@ impl Text {
         }
         self.sender = Some(sender);
         self.state = State::Whom;
-        step.store(Question::Get(Key::Identity(message.to.clone())));
+        step.store(Question::Get(Key::identity(&message.to)));
         false
     }
 
@@ -142,7 +142,7 @@ impl Text {
             Asker::Terminal { message, .. } => {
                 (None, core::str::from_utf8(&message.body).ok().map(ToOwned::to_owned))
             }
-            Asker::Operator { from, text, .. } => (*from, Some(text.clone())),
+            Asker::Operator { from, text, .. } => (*from, Some(text.0.clone())),
         };
         let Some(text) = text else { return self.refused(415, "the text is not UTF-8", step) };
         let from = from.or_else(|| Address::international(own));

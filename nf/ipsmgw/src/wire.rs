@@ -45,6 +45,20 @@ event::facts! {
         RowOctets = Gauge, "ipsmgw_store_octets";
         /// Octets of changes that are not on disk yet.
         RowsUnsynced = Gauge, "ipsmgw_store_unsynced_octets";
+        /// Links to signalling gateways that do not stand.
+        LinksDown = Gauge, "ipsmgw_links_down";
+        /// Dialogues of TCAP under way.
+        Dialogues = Gauge, "ipsmgw_dialogues";
+        /// Messages that came by links to signalling gateways.
+        LinkReceived = Counter, "ipsmgw_link_messages_received_total";
+        /// Messages sent by links to signalling gateways.
+        LinkSent = Counter, "ipsmgw_link_messages_sent_total";
+        /// Links to signalling gateways that stood and were lost.
+        LinkLosses = Counter, "ipsmgw_link_losses_total";
+        /// Dialogues of TCAP that found no link, or no room.
+        LinkShed = Counter, "ipsmgw_dialogues_shed_total";
+        /// Messages of links to signalling gateways that were not understood, there or here.
+        LinkUnread = Counter, "ipsmgw_link_messages_unread_total";
         /// Rows of the store that could not be read.
         RowsUnread = Counter, "ipsmgw_store_rows_unread_total";
     }

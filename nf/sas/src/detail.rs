@@ -293,7 +293,8 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// A message of a session that a function tells as an event: HEP has no number for BGP.
+    /// A message of a session, or a primitive of TCAP, that a function tells as an event: HEP has
+    /// no number for BGP, nor for what an application says to a signalling gateway.
     fn session_message(&mut self, entry: &Read, is_ours: bool, said: &serde_json::Value) {
         // An agent tells its own address as the destination.
         let (ours, theirs) = (entry.destination, entry.source);
@@ -303,8 +304,17 @@ impl<'t> Page<'t> {
         let own = self.host(ours);
         let far = self.host(theirs);
         self.hosts[own].is_self = true;
-        self.hosts[far].label = word("peer").to_owned();
-        let text = unhex(word("text")).map_or_else(|| word("text").into(), |it| octets("bgp", &it));
+        let is_operation = matches!(
+            Event::of(&entry.payload),
+            Some(Event::OperationSent | Event::OperationReceived)
+        );
+        let text = if is_operation {
+            // The far end is the signalling gateway, whoever is behind it.
+            said.as_object().map(sentence).unwrap_or_default()
+        } else {
+            self.hosts[far].label = word("peer").to_owned();
+            unhex(word("text")).map_or_else(|| word("text").into(), |it| octets("bgp", &it))
+        };
         if let Some(view) = self.messages.last_mut() {
             view.method = Some(word("message").to_owned());
             view.text = text;
@@ -417,8 +427,8 @@ pub(crate) fn sentence(fields: &serde_json::Map<String, serde_json::Value>) -> S
 /// Whether an event tells a message that was sent, or one that was received; and the event.
 fn session_message_of(entry: &Read) -> Option<(bool, serde_json::Value)> {
     let is_ours = match Event::of(&entry.payload).filter(|_| entry.kind == hep::KIND_LOG)? {
-        Event::SessionMessageSent => true,
-        Event::SessionMessageReceived => false,
+        Event::SessionMessageSent | Event::OperationSent => true,
+        Event::SessionMessageReceived | Event::OperationReceived => false,
         _ => return None,
     };
     let said: serde_json::Value = serde_json::from_slice(&entry.payload).ok()?;

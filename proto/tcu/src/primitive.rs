@@ -378,6 +378,29 @@ impl Indication {
         }
     }
 
+    /// The same, for who numbers dialogues of several gateways.
+    #[must_use]
+    pub const fn dialogue_mut(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Begin { dialogue, .. }
+            | Self::Continue { dialogue, .. }
+            | Self::End { dialogue, .. }
+            | Self::UAbort { dialogue, .. }
+            | Self::PAbort { dialogue, .. }
+            | Self::Notice { dialogue, .. }
+            | Self::LocalReject { dialogue, .. }
+            | Self::Cancel { dialogue, .. }
+            | Self::Begun { dialogue, .. }
+            | Self::Resume { dialogue, .. } => Some(dialogue),
+            Self::Refused { dialogue, .. } => dialogue.as_mut(),
+            Self::Uni { .. }
+            | Self::State { .. }
+            | Self::PointCode { .. }
+            | Self::Slow(_)
+            | Self::Network(_) => None,
+        }
+    }
+
     /// Whether the dialogue is over with it.
     #[must_use]
     pub const fn is_last(&self) -> bool {
@@ -409,6 +432,20 @@ impl Request {
             | Self::Cancel { dialogue, .. }
             | Self::TimerReset { dialogue, .. }
             | Self::Keep { dialogue, .. } => Some(*dialogue),
+            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
+        }
+    }
+
+    /// The same, for who numbers dialogues of several gateways.
+    #[must_use]
+    pub const fn dialogue_mut(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Continue { dialogue, .. }
+            | Self::End { dialogue, .. }
+            | Self::UAbort { dialogue, .. }
+            | Self::Cancel { dialogue, .. }
+            | Self::TimerReset { dialogue, .. }
+            | Self::Keep { dialogue, .. } => Some(dialogue),
             Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
         }
     }

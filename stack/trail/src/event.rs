@@ -110,6 +110,12 @@ events! {
     SessionMessageSent = Session [peer, message, octets, text],
     /// A message that manages a session was received.
     SessionMessageReceived = Session [peer, message, octets, text],
+    /// A function that is an application on TCAP said something in a dialogue: `message` is the
+    /// kind of primitive with operations and errors by their names, `peer` the title of the other
+    /// end where the dialogue begins.
+    OperationSent = Told [peer, message, octets],
+    /// It was told something in a dialogue.
+    OperationReceived = Told [peer, message, octets],
     /// Media of an end stand: what it sends, from where (`remote`) to which port (`local`).
     ///
     /// Every event of media names the end whose packets it is about by `leg` (`a` began the call,

@@ -49,6 +49,23 @@ pub const STORE: Listing = Listing::new(
     ],
 );
 
+/// Ways into the SS7 network.
+pub const LINKS: Listing = Listing::new(
+    "no gateway has a link to a signalling gateway",
+    &[
+        plain("function", "FUNCTION"),
+        firm("link", "LINK"),
+        column("state", "STATE", Form::State),
+        plain("address", "ADDRESS"),
+        plain("application", "APPLICATION").yields(1),
+        plain("gateway", "GATEWAY"),
+        plain("subsystem", "SSN"),
+        plain("dialogues", "DIALOGUES"),
+        plain("losses", "LOST").yields(2),
+        plain("why", "WHY"),
+    ],
+);
+
 /// `tandem ctl sms send`: what was stored.
 #[must_use]
 pub fn sent(to: &str, answer: &Value) -> String {
@@ -87,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn subscribers_messages_that_wait_and_the_store_are_a_line_each() {
+    fn subscribers_messages_that_wait_the_store_and_links_are_a_line_each() {
         let row = json!({"function": "sms1", "number": "447700900123", "takes": "sms",
             "identity": "sip:+447700900123@ims.example.org", "s_cscf": "sip:scscf:6060",
             "contacts": [], "expires_at_us": 60_000_000});
@@ -102,6 +119,10 @@ mod tests {
             "state": "open", "rows": 3, "octets": 700, "unsynced_octets": 0,
             "unread_octets": 0, "trouble": null});
         shows(&STORE, row, &["open", "700", "/var/lib/tandem/sms1.store"]);
+        let row = json!({"function": "sms1", "link": "stp1", "address": "tcp:127.0.0.1:7700",
+            "application": "ipsmgw", "state": "standing", "for_ms": 7, "why": "", "gateway": "stp",
+            "subsystem": 8, "dialogues": 3, "received": 9, "sent": 9, "losses": 1});
+        shows(&LINKS, row, &["stp1", "standing", "tcp:127.0.0.1:7700"]);
     }
 
     #[test]

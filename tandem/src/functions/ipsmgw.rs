@@ -8,9 +8,9 @@ use super::{Kind, StartContext, Started, by_diameter, first_changed, listen};
 use crate::exposure::is_remote;
 use crate::metrics::{Part, cells_of};
 use config::need::Wanted;
-use config::{Issue, ListenAddress};
+use config::{Issue, ListenAddress, keys};
 use ipsmgw::ShortMessageGateway;
-use ipsmgw::config::Ipsmgw;
+use ipsmgw::config::{Ipsmgw, Mode};
 use question::Question;
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::path::Path;
@@ -59,6 +59,10 @@ impl Kind for Ipsmgw {
         let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
         let node = self.diameter.iter().flat_map(|it| by_diameter::unusable(it, directory));
         issues.extend(node.map(|it| it.under("diameter")));
+        for (n, link) in self.link.iter().enumerate() {
+            let found = link.tls.iter().flat_map(|it| tls::unusable_link(it, directory));
+            issues.extend(found.map(|it| it.under(&format!("link[{n}].tls"))));
+        }
         issues
     }
 
@@ -70,13 +74,22 @@ impl Kind for Ipsmgw {
             let hint = "keep the network to the core private, or listen on TCP or TLS alone";
             found.push(Issue::new(format!("listen[{at}]"), what, hint));
         }
-        if !self.store.journal {
+        if !self.store.journal && self.mode == Mode::Local {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
         }
         let section = self.diameter_section();
         let diameter = section.iter().flat_map(by_diameter::exposures);
         found.extend(diameter.map(|it| Issue { path: Self::diameter_path(&it.path), ..it }));
+        for (n, _) in self.link.iter().enumerate().filter(|it| it.1.is_open()) {
+            let what = "messages and identities of subscribers can be read and changed on the way";
+            found.push(Issue::new(format!("link[{n}].address"), what, "use tls:"));
+        }
+        if self.mode == Mode::Gateway && self.signalling.allowed.iter().any(|it| it == "*") {
+            let what = "anybody in SS7 is told where subscribers are, and delivers to them";
+            let hint = "write what titles of service centres begin with";
+            found.push(Issue::new("signalling.allowed", what, hint));
+        }
         found
     }
 
@@ -90,6 +103,15 @@ impl Kind for Ipsmgw {
         section.capture_key = capture_key(self.capture_key_file.as_deref(), directory)?;
         section.tls.iter_mut().for_each(|it| tls::locate(it, directory));
         section.diameter.iter_mut().for_each(|it| by_diameter::locate(it, directory));
+        for (n, link) in section.link.iter_mut().enumerate() {
+            if let Some(name) = &link.key_file {
+                let read = keys::read(directory, name);
+                let at = format!("link[{n}].key_file");
+                link.keys = Some(read.map_err(|unusable| unusable.issue(at))?);
+            }
+            let files = link.tls.iter_mut().flat_map(|it| it.files());
+            files.for_each(|(_, name)| *name = tls::located(directory, name));
+        }
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
         Ok(section)
@@ -106,6 +128,11 @@ impl Kind for Ipsmgw {
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         first_changed([
             ("cores", self.cores == new.cores),
+            ("mode", self.mode == new.mode),
+            (
+                "signalling.correlation_prefix",
+                self.signalling.correlation_prefix == new.signalling.correlation_prefix,
+            ),
             ("store.journal", self.store.journal == new.store.journal),
             ("store.directory", self.store.directory == new.store.directory),
             ("limits.flows_max", self.limits.flows_max == new.limits.flows_max),
@@ -124,7 +151,12 @@ impl Kind for Ipsmgw {
     fn interruptions(&self, new: &Self) -> Vec<Issue> {
         let both = self.diameter_section().zip(new.diameter_section());
         let diameter = both.map(|(old, new)| old.interruptions(&new)).unwrap_or_default();
-        diameter.into_iter().map(|it| Issue { path: Self::diameter_path(&it.path), ..it }).collect()
+        let moved = diameter.into_iter();
+        let moved = moved.map(|it| Issue { path: Self::diameter_path(&it.path), ..it });
+        let gone = self.link.iter().filter(|it| !new.link.contains(it)).map(|it| it.name.clone());
+        let gone: Vec<String> = gone.collect();
+        let said = config::interrupted("link", "links", "end with their dialogues", &gone);
+        moved.chain(said.into_iter().map(|what| Issue::new("link", what, ""))).collect()
     }
 
     fn start(

@@ -50,7 +50,7 @@ fn hss(directory: &Path, words: &[&str]) -> Talk {
 
 /// A site with a gateway: what it listens at and knows in Diameter is `more`.
 fn site(gateway: u16, core: u16, more: &str) -> Site {
-    Site::of(&format!(
+    let text = format!(
         r#"
 [site]
 name = "test"
@@ -72,7 +72,8 @@ host = "sms1.ims.example.org"
 realm = "ims.example.org"
 {more}
 "#
-    ))
+    );
+    Site::of(tempfile::tempdir().unwrap(), &text, [gateway, core])
 }
 
 /// What passes on the loopback to and from an address, while this stands.
@@ -152,7 +153,7 @@ fn a_relay_that_is_dialled_carries_questions_and_word_of_who_can_be_reached() {
     let mut hss = hss(folder.path(), &["127.81.1.2", "fd.net", "net"]);
     let mut relay_process = relay(folder.path(), fd, ("hss.home", "127.81.1.2"));
     hss.hear("ready", LONG).unwrap();
-    let mut core = Core::start("udp", own, gateway);
+    let mut core = Core::start("udp", own, gateway, "447700000099");
     let more = format!(
         "timers = {{ watchdog_ms = 6000, reconnect_ms = 300, reconnect_max_ms = 1000 }}\n\
          [[ipsmgw.diameter_peer]]\nname = \"fd\"\nhost = \"fd.net\"\n\
@@ -248,7 +249,7 @@ fn peers_that_connect_are_accepted_and_a_stranger_is_refused_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (gateway, own, fd) = (port(), port(), port());
     let captured = Captured::start(folder.path(), "tcp port 3868 and host 127.81.2.1");
-    let mut core = Core::start("udp", own, gateway);
+    let mut core = Core::start("udp", own, gateway, "447700000099");
     let hss_peer = "[[ipsmgw.diameter_peer]]\nname = \"hss\"\nhost = \"hss.home\"\n\
          realm = \"home\"\naddresses = [\"127.0.0.1\", \"127.81.2.2\"]\napplications = [\"Sh\"]\n";
     let more = format!(

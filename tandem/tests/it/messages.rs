@@ -2,6 +2,8 @@
 //! registers subscribers there and sends and takes messages, by UDP and by TCP; the process is
 //! killed and started again.
 
+mod gateway;
+
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -26,6 +28,8 @@ impl Drop for Running {
 pub(crate) struct Site {
     pub(crate) running: Option<Running>,
     pub(crate) folder: tempfile::TempDir,
+    /// Of the gateway and of the core.
+    ports: [u16; 2],
 }
 
 impl Site {
@@ -53,15 +57,14 @@ retries_s = [3600]
 "#,
             hep = port()
         );
-        Self::of(&text)
+        Self::of(folder, &text, [gateway, core])
     }
 
     /// The site of a file.
-    pub(crate) fn of(text: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("var")).unwrap();
+    pub(crate) fn of(folder: tempfile::TempDir, text: &str, ports: [u16; 2]) -> Self {
+        std::fs::create_dir_all(folder.path().join("var")).unwrap();
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
-        let mut site = Self { running: None, folder };
+        let mut site = Self { running: None, folder, ports };
         site.run();
         site
     }
@@ -85,10 +88,40 @@ retries_s = [3600]
         command.args(words).stdin(Stdio::null()).output().unwrap()
     }
 
-    pub(crate) fn rows(&self, words: &[&str]) -> Vec<Value> {
+    fn value(&self, words: &[&str]) -> Value {
         let output = self.ctl(&[&["-o", "json"], words].concat());
-        let rows: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        rows.as_array().cloned().unwrap_or_default()
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    pub(crate) fn rows(&self, words: &[&str]) -> Vec<Value> {
+        self.value(words).as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until one trail has messages with all of these words in their order, among others.
+    fn trail(&self, wanted: &[&str]) {
+        let end = Instant::now() + LONG;
+        loop {
+            let trails = self.value(&["trails"]);
+            let ids = trails["trails"].as_array().into_iter().flatten();
+            let ids: Vec<&str> = ids.filter_map(|it| it["id"].as_str()).collect();
+            let ladders: Vec<Vec<String>> = ids.iter().map(|id| self.ladder(id)).collect();
+            if ladders.iter().any(|it| has_in_order(it, wanted)) {
+                return;
+            }
+            assert!(Instant::now() < end, "{wanted:?}: {ladders:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// What each message of a trail is, with its Content-Type's octet where it has a report.
+    fn ladder(&self, id: &str) -> Vec<String> {
+        let detail = self.value(&["trail", id]);
+        let messages = detail["messages"].as_array().into_iter().flatten();
+        let word = |it: &Value| {
+            let status = it["status"].as_u64().map(|it| it.to_string());
+            it["method"].as_str().map(str::to_owned).or(status).unwrap_or_default()
+        };
+        messages.map(word).collect()
     }
 
     /// Waits until what a command shows is as it should be.
@@ -105,6 +138,34 @@ retries_s = [3600]
     }
 }
 
+/// Whether all of these stand among words, in their order.
+fn has_in_order(words: &[String], wanted: &[&str]) -> bool {
+    let mut rest = words.iter();
+    wanted.iter().all(|it| rest.any(|word| word == it))
+}
+
+/// What tshark finds wrong with what terminals and gateway said. It takes the head of a message for
+/// a string that goes on to the end of the packet, and so finds stray characters behind the first
+/// NUL of an RP message (4.0, `sip.msg_hdr`): those are none.
+fn complaints(site: &Site, core: &mut Core, ports: [u16; 2]) -> Vec<String> {
+    let file = site.folder.path().join("messages.pcap");
+    core.does(&format!("save {}", file.display()));
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&file).args(["-Y", "_ws.expert", "-T", "fields"]);
+    for port in ports {
+        command.args(["-d", &format!("udp.port=={port},sip")]);
+    }
+    let fields = ["frame.number", "sip.Content-Type", "_ws.expert.message"];
+    command.args(fields.iter().flat_map(|it| ["-e", it]));
+    let output = command.stderr(Stdio::null()).output().expect("tshark is installed (make setup)");
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let is_none = |line: &&str| {
+        line.ends_with("\tapplication/vnd.3gpp.sms\tTrailing stray characters")
+    };
+    text.lines().filter(|it| !is_none(it)).map(str::to_owned).collect()
+}
+
 /// The S-CSCF and its terminals.
 pub(crate) struct Core {
     input: ChildStdin,
@@ -113,11 +174,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn start(transport: &str, own: u16, gateway: u16) -> Self {
+    pub(crate) fn start(transport: &str, own: u16, gateway: u16, centre: &str) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
         let mut command = Command::new("/usr/bin/python3");
         command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);
-        command.arg(format!("127.0.0.1:{gateway}"));
+        command.args([&format!("127.0.0.1:{gateway}"), centre]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -152,7 +213,7 @@ pub(crate) fn port() -> u16 {
 
 fn started(transport: &str) -> (Site, Core) {
     let (gateway, own) = (port(), port());
-    let core = Core::start(transport, own, gateway);
+    let core = Core::start(transport, own, gateway, "447700000099");
     let site = Site::start(transport, gateway, own);
     (site, core)
 }
@@ -185,6 +246,9 @@ fn both_ways(transport: &str) {
     assert_eq!(refused["report"], json!({"ack": false, "reference": 9, "cause": 1}));
     assert_eq!(core.does("stranger"), json!({"status": 403}));
     site.until(&["sms", "pending"], <[Value]>::is_empty);
+    // From the sender to the receiver, and both reports.
+    site.trail(&["MESSAGE", "202", "MESSAGE", "200", "MESSAGE", "200", "MESSAGE", "202"]);
+    assert_eq!(complaints(&site, &mut core, site.ports), [""; 0]);
 }
 
 #[test]

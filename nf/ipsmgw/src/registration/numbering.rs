@@ -3,7 +3,6 @@
 
 use super::{Registration, State};
 use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
-use crate::facts::Fact;
 use crate::identity::Msisdn;
 use crate::shared::Event;
 use crate::step::Step;
@@ -18,7 +17,7 @@ impl Registration {
         match (self.state, event) {
             (State::Looking, Event::Begin) if is_asked => {
                 self.state = State::Whose;
-                step.store(Question::Get(Key::Identity(identity)));
+                step.store(Question::Get(Key::identity(&identity)));
                 false
             }
             (State::Whose, Event::Stored(Answer::Row(Some(Row::Identity(msisdn))))) => {
@@ -38,9 +37,7 @@ impl Registration {
                 self.numbered(msisdn, step)
             }
             (State::Looking, _) | (State::Numbering, Event::Home(HomeAnswer::Number(None))) => {
-                step.count(Fact::RegistrationRefused);
-                step.respond(self.transaction, 403);
-                true
+                self.refused(step)
             }
             (_, Event::Stored(Answer::Failed) | Event::Home(HomeAnswer::Failed) | Event::Due) => {
                 self.failed(step)

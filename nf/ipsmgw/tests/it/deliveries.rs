@@ -4,12 +4,12 @@ use crate::network::{
     CENTRE, GATEWAY, MSC, deliver, deliver_invoke, error, forwarded, number, portion, result,
     routing_invoke, routing_read, routing_value, text_of,
 };
-use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, settings};
-use ipsmgw::{Fact, Hlr, Imsi, In, Route, Sending, Settings, Way};
+use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, network, settings, suppressed};
+use ipsmgw::{Fact, Imsi, In, Network, Route, Sending, Settings, Way};
 use machine::Duration;
 use map::{Context, Error, Operation};
+use sms::Cause;
 use sms::rp::{Failure, Kind, Message};
-use sms::{Cause, RpAddress};
 use tcap::codec::{InvokeProblem, Problem};
 use tcu::{Code, Component, Indication, Portion, Request};
 
@@ -137,7 +137,8 @@ fn a_full_memory_is_final_and_the_service_centre_hears_it() {
 #[test]
 fn circuits_come_first_where_it_is_so_configured_and_ip_after_them() {
     let ways = vec![Way::CircuitSwitched, Way::PacketSwitched];
-    let mut world = World::new(Settings { ways, ..settings() });
+    let mut world =
+        World::new(Settings { networks: vec![Network { ways, ..network() }], ..settings() });
     world.register(1, 3600);
     world.answer_all();
     let (imsi, _) = routed(&mut world, 1);
@@ -280,7 +281,7 @@ fn whom_the_gateway_does_not_know_is_where_the_hlr_says() {
 
 #[test]
 fn without_an_hlr_the_gateway_alone_knows_and_over_ip_alone_is_delivered() {
-    let mut world = World::new(Settings { hlr: Hlr::Suppressed, ..settings() });
+    let mut world = World::new(suppressed());
     world.register(1, 3600);
     assert!(world.requests.is_empty());
     let (imsi, node) = routed(&mut world, 1);
@@ -309,21 +310,23 @@ fn a_correlation_ends_with_its_time_and_a_store_that_fails_refuses() {
     delivered(&mut world, 4, &imsi, "Hi");
     assert_eq!(code_of(&world.ended(4)), Some(Error::SystemFailure));
     assert!(world.idle());
-    assert_eq!(RpAddress::NONE.octets(), [0u8; 0]);
 }
 
 #[test]
 fn a_full_table_refuses_and_loses_nothing_that_it_took() {
-    let mut world = World::new(Settings { flows_max: 2, ..settings() });
+    let mut world = World::new(Settings { flows_max: 3, ..settings() });
     world.register(1, 3600);
     world.answer_all();
     world.submits(20, 1, "one");
     world.submits(21, 2, "two");
     world.submits(22, 3, "three");
     assert_eq!(world.responses, [(20, 202), (21, 202), (22, 503)]);
-    let invoke = routing_invoke(ALICE_NUMBER);
-    world.peer_begins(5, portion(Context::ShortMsgGateway, 3, vec![invoke]));
-    assert!(matches!(world.requests.last(), Some(Request::UAbort { dialogue: 5, .. })));
+    // Nobody has more than is left for all others.
+    for dialogue in 5..7 {
+        let invoke = routing_invoke(ALICE_NUMBER);
+        world.peer_begins(dialogue, portion(Context::ShortMsgGateway, 3, vec![invoke]));
+    }
+    assert!(matches!(world.requests.last(), Some(Request::UAbort { dialogue: 6, .. })));
     for _ in 0..2 {
         let dialogue = world.begun().unwrap();
         world.end(dialogue, vec![result(Operation::MoForwardSm, None)]);

@@ -3,7 +3,7 @@
 use crate::network::{number, rp, submit};
 use crate::world::{ALICE, ALICE_NUMBER, World, settings};
 use ipsmgw::centre::Plan;
-use ipsmgw::{Body, Hlr, In, Local, Msisdn, Received, Register, Settings};
+use ipsmgw::{Body, In, Local, Msisdn, Received, Register, Settings, Written};
 use machine::Duration;
 use sms::rp::{Failure, Kind as RpKind, Message};
 use sms::{Cause, FailureCause, Kind, Parameter, Status, Tpdu, Value};
@@ -14,7 +14,7 @@ const CENTRE: &str = crate::network::GATEWAY;
 
 pub fn local() -> Settings {
     Settings {
-        hlr: Hlr::Suppressed,
+        networks: Vec::new(),
         final_causes: vec![111],
         local: Some(Local {
             numbers: vec!["4477".into()],
@@ -308,9 +308,14 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
     let mut world = World::new(local());
     let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), "News".to_owned());
     let from = sms::Address::letters("Tandem");
-    world.step(In::Operator { ticket: 1, to: to.clone(), from, text: text.clone() });
+    world.step(In::Operator { ticket: 1, to: to.clone(), from, text: Written(text.clone()) });
     assert_eq!(world.taken.pop(), Some((1, Ok(1))));
-    world.step(In::Operator { ticket: 2, to: to.clone(), from: None, text: "x".repeat(999) });
+    world.step(In::Operator {
+        ticket: 2,
+        to: to.clone(),
+        from: None,
+        text: Written("x".repeat(999)),
+    });
     assert!(matches!(world.taken.pop(), Some((2, Err(_)))));
     let (number, stored) = {
         let first = world.gateway.pending().next().unwrap();

@@ -1,11 +1,13 @@
 //! The gateway among simple models of its neighbours: flows one by one, and worlds by seed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod config;
 mod deliveries;
 mod home;
 mod local;
 mod network;
 mod registrations;
+mod shares;
 mod sip_texts;
 mod submissions;
 mod world;

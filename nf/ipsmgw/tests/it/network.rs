@@ -81,11 +81,16 @@ pub fn portion(context: Context, version: u8, components: Vec<Component>) -> Por
 }
 
 pub fn routing_invoke(msisdn: &str) -> Component {
+    routing_of(msisdn, CENTRE)
+}
+
+/// The same of that service centre.
+pub fn routing_of(msisdn: &str, centre: &str) -> Component {
     let mut octets = Vec::new();
     Writer::new(&mut octets).record::<RoutingInfoForSmArg>(|out| {
         out.octets(RoutingInfoForSmArg::Msisdn, number(msisdn).octets());
         out.boolean(RoutingInfoForSmArg::SmRpPri, true);
-        out.octets(RoutingInfoForSmArg::ServiceCentreAddress, number(CENTRE).octets());
+        out.octets(RoutingInfoForSmArg::ServiceCentreAddress, number(centre).octets());
     });
     invoke(Operation::SendRoutingInfoForSm, octets)
 }
@@ -101,6 +106,22 @@ pub fn deliver_invoke(imsi: &[u8], tpdu: &[u8], version: u8) -> Component {
     });
     let third = version >= 3;
     invoke(if third { Operation::MtForwardSm } else { Operation::MoForwardSm }, octets)
+}
+
+/// The argument of mt-ForwardSM, and whether more messages follow it.
+pub fn mt_argument(imsi: &[u8], text: &str, has_more: bool) -> Bytes {
+    let mut octets = Vec::new();
+    Writer::new(&mut octets).record::<MtForwardSmArg>(|out| {
+        out.within::<SmRpDa>(MtForwardSmArg::SmRpDa, |out| out.octets(SmRpDa::Imsi, imsi));
+        out.within::<SmRpOa>(MtForwardSmArg::SmRpOa, |out| {
+            out.octets(SmRpOa::ServiceCentreAddressOa, number(CENTRE).octets());
+        });
+        out.octets(MtForwardSmArg::SmRpUi, &deliver("447700900999", text));
+        if has_more {
+            out.null(MtForwardSmArg::MoreMessagesToSend);
+        }
+    });
+    octets.into()
 }
 
 pub fn report_invoke(msisdn: &str, outcome: i64) -> Component {

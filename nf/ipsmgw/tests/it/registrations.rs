@@ -1,8 +1,8 @@
 //! Third-party registration, and who hears of it.
 
 use crate::network::{CENTRE, error, portion, report_invoke, routing_invoke};
-use crate::world::{ALICE_NUMBER, World, settings};
-use ipsmgw::{Fact, Hlr, In, Msisdn, Register};
+use crate::world::{ALICE_NUMBER, World, settings, suppressed};
+use ipsmgw::{Fact, In, Msisdn, Register};
 use machine::Duration;
 use map::{Context, Error, Operation};
 use sms::rp::{Kind, Message};
@@ -73,7 +73,7 @@ fn a_terminal_without_the_feature_is_not_registered_and_takes_nothing_from_anoth
 
 #[test]
 fn without_an_hlr_each_service_centre_that_waits_is_alerted_once() {
-    let mut world = World::new(ipsmgw::Settings { hlr: Hlr::Suppressed, ..settings() });
+    let mut world = World::new(suppressed());
     for dialogue in 1..4 {
         let invoke = routing_invoke(ALICE_NUMBER);
         world.peer_begins(dialogue, portion(Context::ShortMsgGateway, 3, vec![invoke]));
@@ -94,14 +94,19 @@ fn without_an_hlr_each_service_centre_that_waits_is_alerted_once() {
 
 #[test]
 fn a_terminal_that_had_no_memory_is_waited_for_until_it_says_that_it_has_some() {
-    let mut world = World::new(ipsmgw::Settings { hlr: Hlr::Suppressed, ..settings() });
-    let invoke = report_invoke(ALICE_NUMBER, 0);
+    let mut world = World::new(suppressed());
+    world.register(5, 3600);
+    let invoke = routing_invoke(ALICE_NUMBER);
     world.peer_begins(1, portion(Context::ShortMsgGateway, 3, vec![invoke]));
-    assert!(matches!(world.ended(1)[0], Component::Result { .. }));
+    assert!(matches!(world.ended(1)[0], Component::Result { .. }), "a message may be delivered");
+    let invoke = report_invoke(ALICE_NUMBER, 0);
+    world.peer_begins(2, portion(Context::ShortMsgGateway, 3, vec![invoke]));
+    assert!(matches!(world.ended(2)[0], Component::Result { .. }));
+    world.register(6, 0);
     world.register(7, 3600);
     assert!(world.requests.is_empty(), "it may still have none");
     world.message(8, None, &Message::new(Kind::MemoryAvailable, 5));
-    assert_eq!(world.responses, [(7, 200), (8, 202)]);
+    assert_eq!(world.responses, [(5, 200), (6, 200), (7, 200), (8, 202)]);
     assert_eq!(world.asked().0, Operation::AlertServiceCentre);
     let ack = Message::read(world.sent[0].body.octets()).unwrap();
     assert_eq!((ack.kind, ack.reference), (Kind::AckToTerminal, 5));

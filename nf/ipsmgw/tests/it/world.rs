@@ -4,8 +4,8 @@
 use crate::network::{CENTRE, GATEWAY, address, number, rp};
 use ipsmgw::store::{Answer, Memory, Question};
 use ipsmgw::{
-    Gateway, Hlr, Imsi, In, Msisdn, Out, Received, Record, Register, Seeds, Sending, Settings,
-    Subsystems, Terminals, Way,
+    Gateway, Hlr, Imsi, In, Msisdn, Network, Out, Received, Record, Register, Seeds, Sending,
+    Settings, Shares, Subsystems, Terminals, Way,
 };
 use machine::bucket::Rate;
 use machine::{Duration, Machine, Time};
@@ -21,8 +21,12 @@ pub fn settings() -> Settings {
         number: Msisdn::of(GATEWAY).unwrap(),
         address: address(GATEWAY, 8),
         subsystems: Subsystems { hlr: 6, centre: 8, msc: 8 },
-        hlr: Hlr::Number(9),
-        ways: vec![Way::PacketSwitched, Way::CircuitSwitched],
+        networks: vec![network()],
+        shares: Shares {
+            correlations_max: 1_000,
+            waiting_max: 100,
+            waiting_rate: Rate::new(1.0, Some(100)),
+        },
         correlation_prefix: "23415".into(),
         correlation_time: Duration::from_secs(600),
         report_time: Duration::from_secs(40),
@@ -41,12 +45,29 @@ pub fn settings() -> Settings {
     }
 }
 
+pub fn network() -> Network {
+    Network {
+        numbers: vec!["4477".into()],
+        hlr: Hlr::Number(9),
+        ways: vec![Way::PacketSwitched, Way::CircuitSwitched],
+        centres: vec!["4477".into(), "4478".into()],
+    }
+}
+
+/// Without an HLR.
+pub fn suppressed() -> Settings {
+    Settings { networks: vec![Network { hlr: Hlr::Suppressed, ..network() }], ..settings() }
+}
+
 /// The gateway, its store, and what it wanted.
 pub struct World {
     pub gateway: Gateway,
     pub store: Memory,
     pub now: Time,
     pub store_fails: bool,
+    /// What the store is asked waits until it is released.
+    pub holds_store: bool,
+    asked: Vec<(u64, Question)>,
     pub responses: Vec<(u64, u16)>,
     pub sent: Vec<Sending>,
     pub requests: Vec<Request>,
@@ -66,6 +87,8 @@ impl World {
             store: Memory::new(10_000),
             now,
             store_fails: false,
+            holds_store: false,
+            asked: Vec::new(),
             responses: Vec::new(),
             sent: Vec::new(),
             requests: Vec::new(),
@@ -98,6 +121,9 @@ impl World {
                     Out::Record(record) => self.records.push(*record),
                     Out::Taken { ticket, outcome } => self.taken.push((ticket, outcome)),
                     Out::AskHome { ticket, question } => self.home.push((ticket, question)),
+                    Out::Ask { ticket, question } if self.holds_store => {
+                        self.asked.push((ticket, question));
+                    }
                     Out::Ask { ticket, question } => {
                         let answer = self.answer(question);
                         self.gateway.step(self.now, In::Stored { ticket, answer }, &mut next);
@@ -105,6 +131,14 @@ impl World {
                 }
             }
             out = next;
+        }
+    }
+
+    /// The store answers what it was asked, the last question first, until none is left.
+    pub fn release_store(&mut self) {
+        while let Some((ticket, question)) = self.asked.pop() {
+            let answer = self.answer(question);
+            self.step(In::Stored { ticket, answer });
         }
     }
 

@@ -89,6 +89,8 @@ struct World {
     taken: BTreeMap<String, u32>,
     /// The number of the last message of each sender's that a terminal saw.
     seen: HashMap<(String, String), u64>,
+    /// Whom each text is for.
+    meant: BTreeMap<String, String>,
     delivered: u64,
     texts: u64,
     trace: u64,
@@ -113,6 +115,7 @@ impl World {
             unreported: BTreeMap::new(),
             taken: BTreeMap::new(),
             seen: HashMap::new(),
+            meant: BTreeMap::new(),
             delivered: 0,
             texts: 0,
             trace: 0,
@@ -300,6 +303,7 @@ impl World {
             let read = sms::Kind::Deliver.read(tpdu).unwrap();
             (read.address().unwrap().text(), text_of(sms::Kind::Deliver, tpdu))
         };
+        assert_eq!(self.meant.get(&text), Some(&sending.to), "it reaches whom it is for");
         let order: u64 = text[1..].parse().unwrap();
         let last = self.seen.insert((sending.to.clone(), sender), order);
         assert!(last.is_none_or(|it| it < order), "messages of a sender keep their order");
@@ -403,7 +407,7 @@ impl World {
                 let sender = format!("44780000{:04}", self.draw.below(SENDERS));
                 let tpdu = deliver(&sender, &format!("d{}", self.texts));
                 let invoke = deliver_invoke(&imsi, &tpdu, 3);
-                let _ = subscriber;
+                self.meant.insert(format!("d{}", self.texts), identity(subscriber));
                 let portion = portion(Context::ShortMsgMtRelay, 3, vec![invoke]);
                 let input = self.peer_begins(Centre::Delivery, portion);
                 // In the order in which the routing information came.
@@ -419,10 +423,10 @@ impl World {
 fn world(seed: u64, unkind: bool) -> World {
     let mut settings = settings();
     if seed.is_multiple_of(3) {
-        settings.hlr = ipsmgw::Hlr::Suppressed;
+        settings.networks[0].hlr = ipsmgw::Hlr::Suppressed;
     }
     if seed.is_multiple_of(4) {
-        settings.ways.reverse();
+        settings.networks[0].ways.reverse();
     }
     let mut world = World::new(seed, settings, unkind);
     world.run();

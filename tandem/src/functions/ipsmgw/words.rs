@@ -43,6 +43,8 @@ pub enum SmsCommand {
         #[arg(long)]
         to: Option<String>,
     },
+    /// Ways into the SS7 network, and whether they stand.
+    Links(Of),
     /// Send a text; it is stored when this returns.
     Send(Send),
     /// Try messages that wait now.
@@ -92,6 +94,7 @@ impl SmsCommand {
                 let about = format!("sms/pending{}", query(&[("to", to)]));
                 asked(client, form, of.function, &about, &listings::PENDING)
             }
+            Self::Links(of) => asked(client, form, of.function, "links", &listings::LINKS),
             Self::Send(Send { function, from, to, text }) => {
                 let function = client.function("ipsmgw", function)?;
                 let path = format!("/api/v1/functions/{}/sms/send", segment(&function));

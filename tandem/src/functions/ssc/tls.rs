@@ -6,7 +6,8 @@ use media_stack::config::Tls as MediaTls;
 use sip_stack::config::Tls;
 use std::fs::File;
 use std::path::Path;
-use tls::{Context, TlsFileError};
+use tcu_stack::config::Tls as LinkTls;
+use tls::{Context, TlsFileError, TlsSpec};
 
 /// Makes its paths those of the site's directory, whole: what is located stays where it is.
 pub fn locate(tls: &mut Tls, directory: &Path) {
@@ -24,19 +25,38 @@ pub fn located(directory: &Path, name: &str) -> String {
 
 /// What hinders connections to a media controller from taking these files.
 pub fn unusable_media(tls: &MediaTls, directory: &Path) -> Vec<Issue> {
+    let mut whole = tls.clone();
     let files = [("certificate", &tls.certificate), ("key", &tls.key), ("roots", &tls.roots)];
-    let unread = files.into_iter().filter_map(|(key, name)| {
-        let name = name.as_ref()?;
+    let files = files.map(|(key, name)| (key, name.as_deref()));
+    whole.files().for_each(|name| *name = located(directory, name));
+    unusable_outward(&files, &whole.spec(), directory)
+}
+
+/// What hinders a link to a signalling gateway from taking these files.
+pub fn unusable_link(tls: &LinkTls, directory: &Path) -> Vec<Issue> {
+    let mut whole = tls.clone();
+    let files = [("certificate", &tls.certificate), ("key", &tls.key), ("roots", &tls.roots)];
+    let files = files.map(|(key, name)| (key, name.as_deref()));
+    whole.files().for_each(|(_, name)| *name = located(directory, name));
+    unusable_outward(&files, &whole.spec(), directory)
+}
+
+/// What hinders connections that are opened here from taking files; `whole` has them located.
+fn unusable_outward(
+    files: &[(&'static str, Option<&str>)],
+    whole: &TlsSpec,
+    directory: &Path,
+) -> Vec<Issue> {
+    let unread = files.iter().filter_map(|(key, name)| {
+        let name = (*name)?;
         let error = File::open(keys::located(directory, name)).err()?;
-        Some(Unusable::unread(directory, name, &error, "").issue(key))
+        Some(Unusable::unread(directory, name, &error, "").issue(*key))
     });
     let unread: Vec<Issue> = unread.collect();
     if !unread.is_empty() {
         return unread;
     }
-    let mut whole = tls.clone();
-    whole.files().for_each(|name| *name = located(directory, name));
-    let error = Context::load(&whole.spec(), false).err();
+    let error = Context::load(whole, false).err();
     let hint = "give certificates and keys in PEM form";
     error.map(|error| Issue::new("roots", error.to_string(), hint)).into_iter().collect()
 }

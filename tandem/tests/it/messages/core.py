@@ -10,7 +10,8 @@
 #   stranger                              a MESSAGE from another address: its status
 #   save FILE                             all packets so far, for tshark
 #
-# Arguments: udp|tcp, own address and port, the gateway's address and port.
+# Arguments: udp|tcp, own address and port, the gateway's address and port; the service centre that
+# terminals send to, where it is not the gateway itself.
 import json
 import logging
 import os
@@ -35,6 +36,7 @@ INNER = ("REGISTER sip:ims.example.org SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;bra
 transport, own, gateway = sys.argv[1], sys.argv[2], sys.argv[3]
 OWN = (own.rsplit(":", 1)[0], int(own.rsplit(":", 1)[1]))
 GATEWAY = (gateway.rsplit(":", 1)[0], int(gateway.rsplit(":", 1)[1]))
+CENTRE = sys.argv[4] if len(sys.argv) > 4 else "447700000099"
 packets, answers, reports, inbox, modes = [], {}, {}, {}, {}
 lock = threading.Lock()
 count = 0
@@ -242,7 +244,7 @@ def submit(number, to, reference, wants, text):
     message = RP.RP_DATA_MO()
     message["Ref"].set_val(int(reference))
     centre = RP.RPOriginatorAddress()["Num"]
-    centre.encode("447700000099")
+    centre.encode(CENTRE)
     message["RPDestinationAddress"].set_val({"V": bytes([0x91]) + centre.to_bytes()})
     message["RPUserData"].set_val({"V": data})
     return reported(number, message.to_bytes())
