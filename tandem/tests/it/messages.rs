@@ -160,9 +160,8 @@ fn complaints(site: &Site, core: &mut Core, ports: [u16; 2]) -> Vec<String> {
     let output = command.stderr(Stdio::null()).output().expect("tshark is installed (make setup)");
     assert!(output.status.success());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let is_none = |line: &&str| {
-        line.ends_with("\tapplication/vnd.3gpp.sms\tTrailing stray characters")
-    };
+    let is_none =
+        |line: &&str| line.ends_with("\tapplication/vnd.3gpp.sms\tTrailing stray characters");
     text.lines().filter(|it| !is_none(it)).map(str::to_owned).collect()
 }
 
