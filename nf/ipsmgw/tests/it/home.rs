@@ -2,7 +2,7 @@
 
 use crate::world::{ALICE_NUMBER, World, settings};
 use ipsmgw::store::{Answer, Key, Question, Row};
-use ipsmgw::{Home, HomeAnswer, HomeQuestion, In, Msisdn, Register, Settings};
+use ipsmgw::{Home, HomeAnswer, HomeQuestion, In, Msisdn, Register, Settings, Written};
 
 const NAMED: &str = "sip:alice@ims.example.org";
 
@@ -96,7 +96,7 @@ fn word_of_who_did_not_answer_is_wanted_and_tries_what_waits() {
     world.responses.clear();
     let to = Msisdn::of(ALICE_NUMBER).unwrap();
     let text = String::from("Hi");
-    world.step(In::Operator { ticket: 5, to: to.clone(), from: None, text });
+    world.step(In::Operator { ticket: 5, to: to.clone(), from: None, text: Written(text) });
     let sent = world.sent.remove(0);
     world.step(In::Response { number: sent.number, status: 480 });
     let wanted =
