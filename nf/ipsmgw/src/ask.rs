@@ -2,7 +2,6 @@
 
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
-use crate::identity::Msisdn;
 use crate::rows::SUBSCRIBERS;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
@@ -10,13 +9,14 @@ use diameter_stack::{
     LIMIT as LIMIT_OF_TRACE, PEER,
 };
 use machine::Time;
+use mapsms::identity::Msisdn;
 use question::{Condition, Parameter, Question, question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
 use sctp_stack::{SctpAssociationRow, SctpPathRow};
 use serde_json::Value;
 use sip_stack::NextHopRow;
 use sms::{Address, TypeOfNumber};
-use tcu_stack::LinkRow;
+use tcu_stack::TcuLinkRow;
 
 /// Rows of one answer at most, unless `limit` asks for fewer.
 const ROWS_MAX: usize = 1_000;
@@ -142,7 +142,7 @@ questions! {
     Ask "sctp/paths" [ASSOCIATION] -> Vec<SctpPathRow>,
         |it, asked| it.by_diameter.paths(asked.ask);
     /// The ways into the SS7 network.
-    Ask "links" [] -> Vec<LinkRow>, |it, asked| Ok(it.links.rows(asked.now));
+    Ask "links" [] -> Vec<TcuLinkRow>, |it, asked| Ok(it.links.rows(asked.now));
     /// The store.
     Ask "store" [] -> Vec<StoreRow>, |it, _| Ok(it.show_store());
     /// The conditions that stand.

@@ -3,12 +3,12 @@
 use crate::by_diameter::home::Home;
 use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
-use crate::identity::Msisdn;
 use crate::network::{NetworkKeys, SignallingKeys};
 use crate::settings::{Local, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
 use machine::bucket::Rate;
+use mapsms::identity::Msisdn;
 use runtime::{Carrier, PortId, PortSpec, StreamSpec, Transport};
 use sccp::codec::{Address as SccpAddress, Digits, Title};
 use schemars::JsonSchema;

@@ -8,12 +8,9 @@
 //!          SIP error, silence, RP-ERROR that is not final ──────────→ the next way ─┘
 //! ```
 
-use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
 use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
-use crate::identity::{Imsi, Msisdn};
-use crate::invoked::{Invoked, Refused, delivery_result, report_of};
 use crate::peer_operation::{Read, read};
 use crate::routing::DEREGISTERED;
 use crate::shared::Event;
@@ -22,6 +19,9 @@ use crate::store::{Answer, Correlation, Key, Question, Row, Subscriber};
 use crate::subscribers::Turn;
 use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as FailureCause;
+use mapsms::argument::Argument;
+use mapsms::identity::{Imsi, Msisdn};
+use mapsms::invoked::{Invoked, Refused, delivery_result, report_of};
 use sms::rp::Message;
 use sms::{Cause, Kind, RpAddress};
 use std::collections::VecDeque;

@@ -2,9 +2,9 @@
 //! SMS-STATUS-REPORT, the reports to a sender (TS 23.040 §9.2.2).
 
 use crate::centre::Stored;
-use crate::identity::Msisdn;
 use crate::settings::Local;
 use machine::{Duration, Time};
+use mapsms::identity::Msisdn;
 use sms::{
     Address, FailureCause, Kind, Made, Parameter, Part, Split, Status, Tpdu, TypeOfNumber, Value,
 };

@@ -2,9 +2,9 @@
 
 use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
 use crate::centre::Stored;
-use crate::identity::{Imsi, Msisdn};
 use crate::store::{Answer, Question};
 use core::fmt;
+use mapsms::identity::{Imsi, Msisdn};
 
 /// A third-party REGISTER (TS 24.229 §5.4.1.7), from a next hop that is trusted.
 #[derive(Clone, PartialEq, Eq)]

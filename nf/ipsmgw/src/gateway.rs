@@ -11,7 +11,6 @@ use crate::effects::{In, Out, Received, Register, Written};
 use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
 use crate::handing::Handing;
-use crate::identity::{Correlations, Msisdn, canonical};
 use crate::notice::Notice;
 use crate::registration::Registration;
 use crate::settings::Settings;
@@ -23,6 +22,7 @@ use event::Sheet;
 use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
+use mapsms::identity::{Correlations, Msisdn, canonical};
 use std::collections::BTreeMap;
 use tcu::{Indication, Portion, Request};
 

@@ -12,10 +12,10 @@ use crate::centre::Stored;
 use crate::deposit::{as_text, with_more};
 use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
-use crate::identity::Msisdn;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
+use mapsms::identity::Msisdn;
 use sms::rp::Message;
 use sms::{Cause, Status};
 

@@ -22,10 +22,8 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
-mod argument;
 mod ask;
 mod asking;
-mod buckets;
 pub mod by_diameter;
 pub mod centre;
 pub mod config;
@@ -37,8 +35,6 @@ mod flow;
 mod function;
 mod gateway;
 mod handing;
-mod identity;
-mod invoked;
 mod ladder;
 pub mod network;
 mod notice;
@@ -47,18 +43,15 @@ mod peers;
 mod registration;
 mod routing;
 mod rows;
-mod senders;
 mod sending;
 mod settings;
 mod shared;
 pub mod sip_text;
-mod standing;
 mod step;
 pub mod store;
 mod submission;
 mod subscribers;
 mod text;
-mod versions;
 mod wire;
 
 pub use ask::questions;
@@ -70,7 +63,7 @@ pub use effects::{
 pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
-pub use identity::{Correlations, Imsi, Msisdn};
+pub use mapsms::identity::{Correlations, Imsi, Msisdn};
 pub use rows::{MESSAGES, SUBSCRIBERS};
 pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems, Terminals};
 pub use wire::DoorFact;

@@ -2,10 +2,10 @@
 //! may take.
 
 use crate::effects::Way;
-use crate::identity::Msisdn;
 use crate::settings::{Hlr, Network, Shares};
 use config::Issue;
 use machine::bucket::Rate;
+use mapsms::identity::Msisdn;
 use sccp::codec::{Address, Digits, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,9 @@
 //! What is told on: a terminal that has memory again (RP-SMMA), the end of a delivery
 //! (ReportSM-DeliveryStatus), and alerts to service centres (TS 23.204 §6.6, TS 23.040 §3.2.7).
 
-use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
 use crate::effects::{Body, Received, Route};
 use crate::facts::Fact;
-use crate::identity::Msisdn;
-use crate::invoked::Refused;
 use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Key, Question, Row, Waiting};
@@ -14,6 +11,9 @@ use crate::submission::cause_of;
 use crate::subscribers::Turn;
 use map::Error;
 use map::types::{AlertReason, SmDeliveryOutcome};
+use mapsms::argument::Argument;
+use mapsms::identity::Msisdn;
+use mapsms::invoked::Refused;
 use sms::rp::{Failure, Message};
 use sms::{Cause, RpAddress};
 

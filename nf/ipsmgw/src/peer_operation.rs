@@ -1,9 +1,9 @@
 //! The operation in a message of a peer's dialogue.
 
-use crate::invoked::{Invoked, Refused};
 use crate::step::Asked;
 use bytes::Bytes;
 use map::{Error, Operation};
+use mapsms::invoked::{Invoked, Refused};
 use tcap::codec::{InvokeProblem, Problem};
 use tcu::{Code, Component};
 

@@ -5,7 +5,6 @@ use crate::effects::Out;
 use crate::facts::Fact;
 use crate::flow::Flow;
 use crate::gateway::Gateway;
-use crate::invoked::Invoked;
 use crate::notice::Notice;
 use crate::peer_operation::{Read, invoke_of, read};
 use crate::routing::Routing;
@@ -14,6 +13,7 @@ use crate::step::Asked;
 use bytes::Bytes;
 use map::Context;
 use map::negotiation::{Verdict, judge};
+use mapsms::invoked::Invoked;
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
 

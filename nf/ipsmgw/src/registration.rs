@@ -7,17 +7,17 @@
 
 mod numbering;
 
-use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::effects::Register;
 use crate::facts::Fact;
-use crate::identity::{Msisdn, canonical};
 use crate::shared::{Event, Held};
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
 use crate::subscribers::Turn;
 use machine::Duration;
 use map::types::AlertReason;
+use mapsms::argument::Argument;
+use mapsms::identity::{Msisdn, canonical};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -6,18 +6,18 @@
 //!                                └─ suppressed ───────┘       not registered: as the HLR said
 //! ```
 
-use crate::argument::Argument;
 use crate::asking::{Asking, Reply};
 use crate::effects::Way;
 use crate::facts::Fact;
-use crate::identity::{Imsi, Msisdn};
-use crate::invoked::{Refused, routing_of, routing_result};
 use crate::shared::{Event, Full, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
 use crate::subscribers::Turn;
 use bytes::Bytes;
 use map::Error;
+use mapsms::argument::Argument;
+use mapsms::identity::{Imsi, Msisdn};
+use mapsms::invoked::{Refused, routing_of, routing_result};
 use sms::RpAddress;
 
 /// Why a subscriber is absent: deregistered for IMS (TS 23.040 §3.3.2).

@@ -3,9 +3,9 @@
 use crate::by_diameter::home::Home;
 use crate::centre::Plan;
 use crate::effects::Way;
-use crate::identity::{Msisdn, canonical};
 use machine::Duration;
 use machine::bucket::Rate;
+use mapsms::identity::{Msisdn, canonical};
 use sccp::codec::Address;
 
 /// What a gateway is told of its networks. All of it has been checked.

@@ -1,21 +1,21 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
 use crate::asking::{Asking, Reply, Silence};
-use crate::buckets::Buckets;
 use crate::by_diameter::home::HomeAnswer;
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::facts::Fact;
-use crate::identity::{Correlations, Imsi, Msisdn};
-use crate::senders::Senders;
 use crate::settings::Settings;
-use crate::standing::Standing;
 use crate::store::{Answer, Correlation};
 use crate::subscribers::{Subscribers, Turn};
-use crate::versions::Versions;
 use event::Sheet;
 use machine::{Duration, KeyedHash, Time};
 use map::Context;
+use mapsms::buckets::Buckets;
+use mapsms::identity::{Correlations, Imsi, Msisdn};
+use mapsms::senders::Senders;
+use mapsms::standing::Standing;
+use mapsms::versions::Versions;
 use sccp::codec::Address;
 use std::collections::{BTreeMap, VecDeque};
 use tcu::{Component, Portion, Request};

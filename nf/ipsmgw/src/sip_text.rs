@@ -2,7 +2,7 @@
 //! (TS 24.229 §5.4.1.7, §7.6, TS 24.341 §5.3.3.2), MESSAGE (RFC 3428, TS 24.341 §5.3.3.4).
 
 use crate::effects::{Body, Received, Register, Route, Sending};
-use crate::identity::{Imsi, Msisdn};
+use mapsms::identity::{Imsi, Msisdn};
 use sip::{Header, Message, Method, NameAddr, Writer};
 
 /// Parts of a body that are looked at.

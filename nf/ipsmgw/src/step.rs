@@ -1,13 +1,10 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
-use crate::argument::Argument;
 use crate::asking::Asking;
 use crate::by_diameter::home::HomeQuestion;
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
-use crate::identity::Msisdn;
-use crate::invoked::Refused;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
 use crate::store::{Key, Question, Row, Waiting};
@@ -15,6 +12,9 @@ use crate::subscribers::Turn;
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
+use mapsms::argument::Argument;
+use mapsms::identity::Msisdn;
+use mapsms::invoked::Refused;
 use sccp::codec::{Address, Digits, Title};
 use tcu::{Code, Component, Portion, Request};
 

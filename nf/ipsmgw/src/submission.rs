@@ -5,14 +5,10 @@
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
 
-use crate::argument::Argument;
 use crate::asking::{Asking, Reply, Silence};
 use crate::centre::Stored;
 use crate::effects::{Body, Direction, Received, Record, Route};
 use crate::facts::Fact;
-use crate::identity::{Imsi, Msisdn};
-use crate::invoked::{failure_of, report_of};
-use crate::senders::Known;
 use crate::settings::Local;
 use crate::shared::Event;
 use crate::step::Step;
@@ -20,6 +16,10 @@ use crate::store::{Answer, Key, Question, Row};
 use bytes::Bytes;
 use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
+use mapsms::argument::Argument;
+use mapsms::identity::{Imsi, Msisdn};
+use mapsms::invoked::{failure_of, report_of};
+use mapsms::senders::Known;
 use sms::rp::{Failure, Message, reference_of};
 use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
 

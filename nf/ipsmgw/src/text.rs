@@ -9,10 +9,10 @@
 use crate::centre::Stored;
 use crate::effects::{Direction, Out, Received, Record, Written};
 use crate::facts::Fact;
-use crate::identity::Msisdn;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
+use mapsms::identity::Msisdn;
 use sms::{Address, Cause};
 use std::collections::VecDeque;
 

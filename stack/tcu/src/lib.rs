@@ -18,7 +18,7 @@ pub mod config;
 mod link;
 mod links;
 
-pub use links::{Counts, LinkRow, Links};
+pub use links::{Counts, Links, TcuLinkRow};
 
 use runtime::Frame;
 use tcu::Cut;

@@ -32,7 +32,7 @@ pub struct Counts {
 
 /// A link as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LinkRow {
+pub struct TcuLinkRow {
     /// Its name.
     pub link: String,
     /// Where it leads.
@@ -389,8 +389,8 @@ impl Links {
 
     /// Every link.
     #[must_use]
-    pub fn rows(&self, now: Time) -> Vec<LinkRow> {
-        let row = |it: &Link| LinkRow {
+    pub fn rows(&self, now: Time) -> Vec<TcuLinkRow> {
+        let row = |it: &Link| TcuLinkRow {
             link: it.config.name.clone(),
             address: it.config.address.clone(),
             application: it.config.application.clone(),

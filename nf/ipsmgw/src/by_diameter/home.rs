@@ -1,6 +1,6 @@
 //! What flows ask of the home subscriber server, and what they are told.
 
-use crate::identity::Msisdn;
+use mapsms::identity::Msisdn;
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]

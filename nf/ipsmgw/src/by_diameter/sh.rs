@@ -8,13 +8,13 @@ use super::watches::Watched;
 use super::xml::text_of;
 use crate::config::Ipsmgw;
 use crate::effects::In as Input;
-use crate::identity::Msisdn;
 use diameter::codec::{Message, ResultCode, Writer};
 use diameter::row::{Application, Command};
 use diameter::rows::cx::PUBLIC_IDENTITY;
 use diameter::rows::{VENDOR_3GPP, base, sh};
 use diameter::{Outcome, Outgoing, RequestId};
 use machine::Time;
+use mapsms::identity::Msisdn;
 use runtime::Effects;
 
 /// Values of Data-Reference (TS 29.329 §6.3.4).

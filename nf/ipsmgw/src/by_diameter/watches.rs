@@ -1,8 +1,8 @@
 //! Subscribers whose reachability was asked for: who is told of, by the identity that was asked
 //! for.
 
-use crate::identity::Msisdn;
 use machine::Time;
+use mapsms::identity::Msisdn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Subscribers at most.

@@ -3,10 +3,10 @@
 
 use super::{Registration, State};
 use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
-use crate::identity::Msisdn;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
+use mapsms::identity::Msisdn;
 
 impl Registration {
     /// Takes an event while the number is not known; whether the flow is over.
