@@ -2,7 +2,10 @@
 
 use anyhow::Context;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{self as unix, UnixDatagram};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The first port that is given, and how many: below those that the kernel gives to whoever asks
@@ -14,8 +17,11 @@ const APART: u32 = 71;
 /// Tries to find a port that is free for both transports.
 const TRIES_MAX: usize = 1_000;
 
-/// A port of `address` on which nobody listens, neither UDP nor TCP, and that this process has not
-/// given before.
+/// What this process has claimed, until it ends.
+static CLAIMED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+
+/// A port of `address` on which nobody listens, neither UDP nor TCP, and that no process that lives
+/// has been given before.
 ///
 /// # Errors
 /// When none is found, or the address is not this machine's.
@@ -26,11 +32,26 @@ pub fn free_port(address: IpAddr) -> anyhow::Result<SocketAddr> {
     for _ in 0..TRIES_MAX {
         let number = begin.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % PORTS;
         let chosen = SocketAddr::new(address, FIRST + number as u16);
-        if UdpSocket::bind(chosen).is_ok() && TcpListener::bind(chosen).is_ok() {
+        if is_free(chosen) && claim(chosen.port()) && is_free(chosen) {
             return Ok(chosen);
         }
     }
     anyhow::bail!("no free port on {address}")
+}
+
+fn is_free(at: SocketAddr) -> bool {
+    UdpSocket::bind(at).is_ok() && TcpListener::bind(at).is_ok()
+}
+
+/// Tells the other processes that ask here that the port is given: whoever was given it binds it
+/// later. The name is one of the network namespace, as the port is, and ends with this process.
+fn claim(port: u16) -> bool {
+    let name = format!("tandem-lab-port-{port}");
+    let claimed = unix::SocketAddr::from_abstract_name(name)
+        .and_then(|name| UnixDatagram::bind_addr(&name));
+    let Ok(claimed) = claimed else { return false };
+    CLAIMED.lock().unwrap_or_else(PoisonError::into_inner).push(claimed);
+    true
 }
 
 /// Whether an OPTIONS over UDP is answered, in at most `limit`. Sent from a port of its own, to
@@ -88,6 +109,16 @@ mod tests {
         // Where somebody has widened the kernel's range downwards there is nothing outside of it.
         assert!(chosen.port() < lowest || lowest <= FIRST, "{chosen} of {range}");
         assert!(free_port([192, 0, 2, 1].into()).is_err());
+    }
+
+    #[test]
+    fn a_port_that_another_process_was_given_and_has_not_bound_yet_is_not_given() {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let next = free_port(here).unwrap().port() + 1;
+        // As another process: the kernel tells no difference.
+        assert!(claim(next), "nobody has it");
+        assert!(!claim(next));
+        assert_ne!(free_port(here).unwrap().port(), next);
     }
 
     #[test]

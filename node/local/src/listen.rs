@@ -5,6 +5,7 @@ use crate::{file_name, folders};
 use driver::unix_socket;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,10 +16,15 @@ const MODE: u32 = 0o600;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Numbers that are tried where others of the same name live.
+const NAMES_MAX: u32 = 64;
+
 /// The socket that a site listens at; its file goes with it.
 #[derive(Debug)]
 pub struct Door {
     path: PathBuf,
+    /// Device and inode of its file: another site may take the name of one that is ending.
+    file: (u64, u64),
 }
 
 impl Door {
@@ -28,20 +34,23 @@ impl Door {
     /// # Errors
     /// There is no folder for it, or what the kernel says.
     pub fn open(site: &str) -> io::Result<(Self, UnixListener)> {
-        let folder = folders::own()?;
-        let name = file_name(site);
-        let _alone = alone(&folder);
-        sweep(&folder, &name);
-        let plain = folder.join(format!("{name}.sock"));
-        let numbered = folder.join(format!("{name}.{}.sock", std::process::id()));
-        let path = if lives(&plain) { numbered } else { plain };
-        // What is left of a site that did not end by itself.
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = unix_socket::listen(&path, MODE)?;
-        Ok((Self { path }, listener))
+        Self::within(&folders::own()?, &file_name(site))
+    }
+
+    fn within(folder: &Path, name: &str) -> io::Result<(Self, UnixListener)> {
+        let _alone = alone(folder);
+        sweep(folder, name);
+        let number = std::process::id();
+        // It listens before anybody sees its name: there is no moment at which it seems dead.
+        let hidden = folder.join(format!(".{name}.{number}"));
+        remove(&hidden)?;
+        let listener = unix_socket::listen(&hidden, MODE)?;
+        let placed = place(folder, name, number, &hidden);
+        let removed = remove(&hidden);
+        let path = placed?;
+        removed?;
+        let file = identity(&path)?;
+        Ok((Self { path, file }, listener))
     }
 
     /// Where it is.
@@ -53,14 +62,48 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // Somebody has removed it: nothing is left to do.
-        let _ = fs::remove_file(&self.path);
+        let _alone = self.path.parent().and_then(alone);
+        // A site that has stopped to listen seems dead: the name may be another's by now.
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            // Somebody has removed it: nothing is left to do.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
-/// Keeps others of the folder from opening a door at the same time, between whose bind(2) and
-/// listen(2) nobody seems to listen. Who may read the folder could keep it locked: after a while
-/// it is gone on without.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|about| (about.dev(), about.ino()))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a socket that listens the first name at which nobody does: that of the site, with the
+/// number of this process, and with further ones where a process of another namespace has that.
+fn place(folder: &Path, name: &str, number: u32, hidden: &Path) -> io::Result<PathBuf> {
+    let more = (2..NAMES_MAX).map(|more| format!("{name}.{number}.{more}.sock"));
+    let names = [format!("{name}.sock"), format!("{name}.{number}.sock")];
+    for path in names.into_iter().chain(more).map(|file| folder.join(file)) {
+        if lives(&path) {
+            continue;
+        }
+        // What is left of a site that did not end by itself.
+        remove(&path)?;
+        match fs::hard_link(hidden, &path) {
+            // Somebody who did not wait for the lock was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked.map(|()| path),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Keeps others of the folder from opening or closing a door at the same time. Who may read the
+/// folder could keep it locked: after a while it is gone on without.
 fn alone(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     for _ in 0..TRIES {
@@ -79,7 +122,7 @@ fn sweep(folder: &Path, name: &str) {
         let file = path.file_name().and_then(|file| file.to_str());
         let rest = file.and_then(|file| file.strip_prefix(name)?.strip_suffix(".sock"));
         let number = rest.and_then(|rest| rest.strip_prefix('.'));
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
+        number.is_some_and(|number| number.split('.').all(|part| part.parse::<u32>().is_ok()))
     };
     for path in files.map(|file| file.path()).filter(is_its) {
         if trusted(&path, None).is_some() && !lives(&path) {
@@ -117,6 +160,24 @@ mod tests {
         let there = |name: &str| at(name).exists();
         assert!(there("edge.7.sock") && !there("edge.8.sock"));
         assert!(there("edge.old.sock") && there("edge2.9.sock"), "those of other names");
+    }
+
+    #[test]
+    fn a_site_that_ends_leaves_the_socket_of_one_that_took_its_name_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, listener) = Door::within(folder.path(), "edge").unwrap();
+        let (beside, _listens) = Door::within(folder.path(), "edge").unwrap();
+        assert!(first.path().ends_with("edge.sock") && beside.path() != first.path());
+        drop(listener); // it answers nobody any more, and goes on to end its functions
+        let (second, _listens) = Door::within(folder.path(), "edge").unwrap();
+        assert_eq!(second.path(), first.path());
+        drop(first);
+        assert!(lives(second.path()), "its file is there");
+        let (third, _listens) = Door::within(folder.path(), "edge").unwrap();
+        assert_ne!(third.path(), second.path());
+        let path = second.path().to_owned();
+        drop(second);
+        assert!(!path.exists());
     }
 
     #[test]
