@@ -47,8 +47,8 @@ fn is_free(at: SocketAddr) -> bool {
 /// later. The name is one of the network namespace, as the port is, and ends with this process.
 fn claim(port: u16) -> bool {
     let name = format!("tandem-lab-port-{port}");
-    let claimed = unix::SocketAddr::from_abstract_name(name)
-        .and_then(|name| UnixDatagram::bind_addr(&name));
+    let claimed =
+        unix::SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
     let Ok(claimed) = claimed else { return false };
     CLAIMED.lock().unwrap_or_else(PoisonError::into_inner).push(claimed);
     true
