@@ -295,6 +295,7 @@ impl Controller {
     }
 
     fn request(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        self.border.hops.heard(at.now, &at.flow);
         if self.ims.is_watching(at.message) {
             reg_event::notified(self, at, server, out);
         } else if at.message.to_tag().is_some() {

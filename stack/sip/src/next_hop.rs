@@ -3,6 +3,9 @@
 //! ```text
 //! Up ── probe_failures probes unanswered ──→ Down ── a probe answered ──→ Up
 //! ```
+//! A request that comes from the address of a target that is down lets it be probed at once: it seems
+//! to live again. That alone is no proof, for the source of a datagram can be forged.
+//!
 //! A target without probes is always up. Any answer counts as alive, except 503 and 408. A probe
 //! that has no answer when the next one is due has failed, though its transaction goes on (Timer F
 //! is 32 s): a late answer still counts.
@@ -17,6 +20,9 @@ use sip::overload::Feedback;
 
 /// Feedback holds no longer than this without another word.
 const VALIDITY_MAX_MS: u32 = 60_000;
+
+/// A target that is down is probed no sooner than that after its last probe because it was heard.
+const HEARD_PAUSE: Duration = Duration::from_secs(1);
 
 /// Whether a target takes requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +114,8 @@ pub struct NextHops {
     hops: Vec<Hop>,
     changes: u16,
     obey_any: bool,
+    /// Targets that do not take requests.
+    down: usize,
 }
 
 impl NextHops {
@@ -140,7 +148,7 @@ impl NextHops {
             Some(row)
         });
         let obey_any = settings.iter().any(|hop| hop.overload_control);
-        Self { hops: hops.collect(), changes: 0, obey_any }
+        Self { hops: hops.collect(), changes: 0, obey_any, down: 0 }
     }
 
     /// Takes over what is known about targets that are configured again.
@@ -163,6 +171,7 @@ impl NextHops {
                 }
             }
         }
+        self.count_down();
     }
 
     /// Every next hop.
@@ -230,8 +239,29 @@ impl NextHops {
     }
 
     /// Targets that do not take requests.
-    pub fn down(&self) -> usize {
-        self.hops.iter().flat_map(|hop| &hop.endpoints).filter(|e| e.health == Health::Down).count()
+    pub const fn down(&self) -> usize {
+        self.down
+    }
+
+    fn count_down(&mut self) {
+        let endpoints = self.hops.iter().flat_map(|hop| &hop.endpoints);
+        self.down = endpoints.filter(|it| it.health == Health::Down).count();
+    }
+
+    /// A request came from there: a target of that address that is down is probed at once.
+    pub fn heard(&mut self, now: Time, there: &Flow) {
+        if self.down == 0 {
+            return;
+        }
+        for hop in &mut self.hops {
+            let interval = hop.interval;
+            let is_meant = |it: &&mut Endpoint| {
+                let was_long_ago = it.probe_at + HEARD_PAUSE <= now + interval;
+                let is_there = it.flow.remote.ip() == there.remote.ip();
+                is_there && it.health == Health::Down && was_long_ago
+            };
+            hop.endpoints.iter_mut().filter(is_meant).for_each(|it| it.probe_at = now);
+        }
     }
 
     /// When the next probe is due.
@@ -294,6 +324,7 @@ impl NextHops {
         }
         endpoint.health = health;
         endpoint.since = now;
+        self.count_down();
         Some(health)
     }
 
@@ -314,6 +345,7 @@ impl NextHops {
             self.changes = self.changes.wrapping_add(1);
             hop.endpoints.iter_mut().for_each(|endpoint| endpoint.awaited = false);
         }
+        self.count_down();
     }
 }
 

@@ -214,6 +214,37 @@ fn a_target_that_falls_silent_is_down_after_two_probes_and_their_interval_each()
 }
 
 #[test]
+fn a_request_from_a_target_that_is_down_lets_it_be_probed_at_once_and_no_more() {
+    let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 60", 1);
+    let mut world = World::new(&site);
+    let state = |world: &mut World| world.ask("next-hops", &[])[0]["state"].clone();
+    for _ in 0..125 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(state(&mut world), "down");
+    world.sent.clear();
+    let probes = |world: &World| {
+        let to_bob = world.sent.iter().filter(|it| it.to.to_string() == BOB);
+        to_bob.filter(|it| it.text.starts_with("OPTIONS")).count()
+    };
+    // Not from its address: nothing.
+    world.receive(ALICE, ACCESS, &Caller::new("h0").request("OPTIONS", "", ""));
+    world.pass(Duration::from_millis(10));
+    assert_eq!(probes(&world), 0);
+    // A forged source does not bring it up, and a flood of them is one probe a second.
+    for number in 0..20 {
+        let caller = Caller::new(&format!("h{number}"));
+        world.receive(BOB, CORE, &caller.request("OPTIONS", "", ""));
+        world.pass(Duration::from_millis(10));
+    }
+    assert_eq!((probes(&world), state(&mut world)), (1, "down".into()));
+    let is_probe = |it: &Sent| it.to.to_string() == BOB && it.text.starts_with("OPTIONS");
+    let probe = world.sent.drain(..).find(is_probe).unwrap();
+    world.receive(BOB, CORE, &respond(&probe.text, "200 OK", "p", "", ""));
+    assert_eq!(state(&mut world), "up");
+}
+
+#[test]
 fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
     let site =
         SITE.replacen("name = \"ssc1\"", "name = \"ssc1\"\ncapture = \"tcp:127.0.0.1:9060\"", 1);
