@@ -24,12 +24,18 @@ impl Clustered {
     }
 
     fn partition_alarms(&self, groups: &[GroupRow], rows: &mut Vec<Condition>) {
-        let mut of = |name: &str, severity: &str, count: usize, text: &str| {
-            if count > 0 {
-                rows.push(alarm(name, "partitions", severity, format!("{count} {text}")));
-            }
+        let mut of =
+            |name: &str, severity: &str, (count, is_starting): (usize, bool), text: &str| {
+                if count > 0 {
+                    let row = alarm(name, "partitions", severity, format!("{count} {text}"));
+                    rows.push(row.starting(is_starting));
+                }
+            };
+        // How many, and whether none of them has failed yet.
+        let count = |is: &dyn Fn(&GroupRow) -> bool| {
+            let such = || groups.iter().filter(|it| is(it));
+            (such().count(), such().all(|it| it.is_starting))
         };
-        let count = |is: &dyn Fn(&GroupRow) -> bool| groups.iter().filter(|it| is(it)).count();
         let lacks = count(&|it| it.role == "active" && it.standbys.is_empty());
         let text = "partitions of this node have no standby: its death now loses their dialogues";
         of("cluster-no-standby", "major", lacks, text);
@@ -37,14 +43,14 @@ impl Clustered {
         of("cluster-partition-unserved", "critical", count(&|it| it.serves.is_none()), text);
         let behind = self.behind.and(self.open).len() as usize;
         let text = "partitions have a standby that is too far behind";
-        of("cluster-behind", "major", behind, text);
+        of("cluster-behind", "major", (behind, false), text);
         let wishes = wishes(&self.settings.shares());
         let is_elsewhere = |it: &GroupRow| {
             let first = wishes.get(usize::from(it.group)).and_then(|it| it.first());
             it.serves.is_some() && it.serves != first.map(|it| it.0)
         };
         let text = "partitions have moved: another node serves them than the one that shall";
-        of("cluster-partition-moved", "warning", count(&is_elsewhere), text);
+        of("cluster-partition-moved", "warning", (count(&is_elsewhere).0, false), text);
     }
 }
 

@@ -267,6 +267,13 @@ fn a_node_that_is_killed_costs_none_of_the_dialogues_that_stand() {
     }
 
     let killed = Instant::now();
+    // Nothing had failed until now: what was only starting has raised no alarm.
+    for node in [&first, &second] {
+        let raised = node.until(&["alarms", "--history"], |_| true);
+        let raised = raised.iter().filter(|it| it["severity"] != "warning");
+        let raised: Vec<_> = raised.map(|it| (&it["name"], &it["text"])).collect();
+        assert!(raised.iter().all(|it| !it.0.to_string().contains("cluster-")), "{raised:?}");
+    }
     drop(first);
     second.serves(48, false);
     eprintln!("all partitions are served, and were asked for, after {:?}", killed.elapsed());

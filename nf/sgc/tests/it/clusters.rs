@@ -209,6 +209,31 @@ fn two_nodes_share_the_partitions_each_with_the_other_as_standby() {
 }
 
 #[test]
+fn what_has_not_failed_yet_is_starting_and_what_nobody_serves_any_more_is_not() {
+    let mut world = World::on(1);
+    let gateways: Vec<_> = (1..=3).map(|it| world.gateway(&section(it, 3, ""))).collect();
+    let raised = |world: &mut World, at: usize, is_starting: bool| -> Vec<String> {
+        let rows = world.ask(gateways[at], "alarms", &[]);
+        let rows = rows.as_array().cloned().unwrap_or_default();
+        let is_meant = |it: &&Value| it["severity"] != "warning" && it["starting"] == is_starting;
+        let names = rows.iter().filter(is_meant).map(|it| it["name"].as_str().unwrap_or_default());
+        names.filter(|it| it.starts_with("cluster-")).map(str::to_owned).collect()
+    };
+    let unserved = "cluster-partition-unserved".to_owned();
+    assert!(raised(&mut world, 0, true).contains(&unserved), "nobody serves them yet");
+    for _ in 0..300 {
+        let rows: Vec<_> = (0..3).flat_map(|at| raised(&mut world, at, false)).collect();
+        assert!(rows.is_empty(), "{rows:?}");
+        world.pass(ms(10));
+    }
+    world.kill(gateways[1]);
+    world.kill(gateways[2]);
+    world.pass(ms(1_000));
+    let rows = raised(&mut world, 0, false);
+    assert!(rows.contains(&unserved) && rows.contains(&"cluster-node-lost".into()), "{rows:?}");
+}
+
+#[test]
 fn what_arrives_at_the_other_node_crosses_to_where_its_dialogue_is() {
     let mut site = Site::new();
     let here = site.standing(0, 7);

@@ -105,6 +105,9 @@ pub(super) struct Group {
     streams: u64,
     refill_at: Time,
     had_standby: bool,
+    /// Whether any node was seen to serve it, and whether another one was, or was its standby.
+    pub was_served: bool,
+    pub had_another: bool,
     /// The last mark of the function, and the last of which it has heard.
     marks: [u64; 2],
     pace: Pace,
@@ -135,6 +138,8 @@ impl Group {
             streams: 0,
             refill_at: Time::ZERO,
             had_standby: false,
+            was_served: false,
+            had_another: false,
             marks: [0; 2],
             pace: Pace::Current,
             move_to: None,
@@ -431,6 +436,7 @@ impl Group {
             }
         }
         let has_standby = self.standbys().next().is_some();
+        self.had_another |= has_standby;
         if core::mem::replace(&mut self.had_standby, has_standby) != has_standby {
             self.marks[1] = self.marks[0];
             out.push(Out::Order(GroupOrder::Followed { group, mark: has_standby.then_some(0) }));

@@ -37,6 +37,19 @@ pub struct GroupStanding {
     pub overflows: u64,
     /// Changes that were too long to be told.
     pub too_long: u64,
+    /// Whether any node was seen to serve it, in this life of this one.
+    pub was_served: bool,
+    /// Whether another one was, or was its standby.
+    pub had_another: bool,
+}
+
+impl GroupStanding {
+    /// Whether nothing has failed yet, as far as this node has seen: nobody has served it, or this
+    /// node alone and its first standby is still to come.
+    #[must_use]
+    pub const fn is_starting(&self) -> bool {
+        !self.was_served || self.is_active && !self.had_another
+    }
 }
 
 /// How another node stands.
@@ -75,6 +88,8 @@ impl Cluster {
             is_handing_over: it.is_handing(),
             overflows: it.overflows,
             too_long: it.too_long,
+            was_served: it.was_served,
+            had_another: it.had_another,
         })
     }
 

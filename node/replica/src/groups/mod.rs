@@ -563,7 +563,7 @@ impl Shared {
 
     fn carry_out(&self, outs: Vec<Out>) {
         let mut datagrams = Vec::new();
-        let own = NodeId(self.config.node);
+        let mut serves = Vec::new();
         for out in outs {
             match out {
                 Out::Send(node, bytes) => datagrams.push((node, bytes)),
@@ -574,10 +574,15 @@ impl Shared {
                 }
                 other => {
                     // Before orders: what was heard leads to answers that need not wait for them.
-                    self.count(&other, own);
+                    self.count(&other, &mut serves);
                     self.order(other);
                 }
             }
+        }
+        if !serves.is_empty() {
+            // Many begin at once: one line for all of them.
+            let count = serves.len();
+            tracing::info!(target: "replica", count, groups = ?serves, "this node serves groups");
         }
         self.speak(&datagrams);
         let beats = datagrams.into_iter().filter(|(_, bytes)| crate::cluster::is_beat(bytes));
@@ -587,17 +592,21 @@ impl Shared {
         }
     }
 
-    fn count(&self, out: &Out, own: NodeId) {
+    fn count(&self, out: &Out, serves: &mut Vec<u16>) {
         let sheet = lock(&self.sheet);
         match out {
             Out::Order(GroupOrder::Activate { group, epoch, is_current }) => {
                 sheet.add(ClusterFact::Activations, 1);
-                tracing::info!(target: "replica", %group, epoch, is_current, %own, "serves");
+                tracing::debug!(target: "replica", %group, epoch, is_current, "serves");
+                serves.push(group.0);
             }
             Out::Order(GroupOrder::Delta { .. }) => sheet.add(ClusterFact::Applied, 1),
             Out::Order(GroupOrder::Slice { cursor: 0, .. }) => sheet.add(ClusterFact::Fills, 1),
-            Out::Order(GroupOrder::Node { node, is_alive }) => {
-                tracing::warn!(target: "replica", %node, is_alive, "a node of the cluster");
+            Out::Order(GroupOrder::Node { node, is_alive: true }) => {
+                tracing::info!(target: "replica", %node, "a node of the cluster is heard");
+            }
+            Out::Order(GroupOrder::Node { node, is_alive: false }) => {
+                tracing::warn!(target: "replica", %node, "a node of the cluster is not heard");
             }
             _ => {}
         }

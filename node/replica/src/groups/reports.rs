@@ -1,7 +1,7 @@
 //! How a node of a cluster stands: rows, alarms and figures for people and programs.
 
 use super::{ClusterFact, Groups};
-use crate::cluster::{NodeStanding, PROTOCOL};
+use crate::cluster::{GroupStanding, NodeStanding, PROTOCOL};
 use crate::locking::lock;
 use crate::reports::stuck_text;
 use question::Condition;
@@ -28,6 +28,30 @@ pub struct GroupRow {
     pub lag_bytes: usize,
     /// Whether it is given to another node just now.
     pub moving: bool,
+    /// Whether nobody has served it yet, or nobody was a standby yet.
+    #[serde(skip)]
+    pub is_starting: bool,
+}
+
+impl From<GroupStanding> for GroupRow {
+    fn from(it: GroupStanding) -> Self {
+        Self {
+            is_starting: it.is_starting(),
+            group: it.group.0,
+            serves: it.serves.map(|node| node.0),
+            role: match (it.is_active, it.is_candidate, it.is_whole) {
+                (true, ..) => "active",
+                (_, true, _) => "candidate",
+                (.., true) => "standby",
+                _ => "none",
+            },
+            epoch: it.epoch,
+            standbys: it.standbys.iter().map(|node| node.0).collect(),
+            lag: it.lag.0,
+            lag_bytes: it.lag.1,
+            moving: it.is_handing_over,
+        }
+    }
 }
 
 /// Another node of the cluster.
@@ -51,23 +75,7 @@ impl Groups {
     /// The groups.
     #[must_use]
     pub fn rows(&self) -> Vec<GroupRow> {
-        let inner = lock(&self.shared.inner);
-        let row = |it: crate::cluster::GroupStanding| GroupRow {
-            group: it.group.0,
-            serves: it.serves.map(|node| node.0),
-            role: match (it.is_active, it.is_candidate, it.is_whole) {
-                (true, ..) => "active",
-                (_, true, _) => "candidate",
-                (.., true) => "standby",
-                _ => "none",
-            },
-            epoch: it.epoch,
-            standbys: it.standbys.iter().map(|node| node.0).collect(),
-            lag: it.lag.0,
-            lag_bytes: it.lag.1,
-            moving: it.is_handing_over,
-        };
-        inner.cluster.groups().map(row).collect()
+        lock(&self.shared.inner).cluster.groups().map(GroupRow::from).collect()
     }
 
     /// The other nodes.
@@ -96,55 +104,26 @@ impl Groups {
             (groups, nodes, inner.cluster.is_arbiter_alive(now), stuck)
         };
         let mut rows = Vec::new();
-        let mut alarm = |name: &str, about: String, severity: &str, text: String| {
-            let row = Condition::new(name, about.as_str(), severity, text);
-            rows.push(row.caused_by("communications-subsystem-failure"));
-        };
         for it in stuck {
             let about = format!("shard {}", it.shard);
-            alarm("cluster-shard-stuck", about, "critical", stuck_text(now, it));
+            rows.push(alarm("cluster-shard-stuck", &about, "critical", &stuck_text(now, it)));
         }
-        for it in &nodes {
-            let about = format!("node {}", it.node);
-            if !it.is_alive {
-                let text = format!("node {} of the cluster is not heard", it.node);
-                alarm("cluster-node-lost", about, "major", text);
-            } else if it.version.abs_diff(PROTOCOL) > 1 {
-                let text = "its version and that of this node are further apart than one";
-                alarm("cluster-version", about, "critical", text.into());
-            } else if !it.agrees {
-                let text =
-                    format!("node {} knows other nodes of the cluster than this one", it.node);
-                alarm("cluster-configured-differently", about, "major", text);
-            }
-        }
-        for it in &groups {
-            let about = format!("group {}", it.group);
-            if it.is_active && it.standbys.is_empty() && it.copies > 0 {
-                let text = "no node follows that has everything: a failure now would lose it";
-                alarm("cluster-no-standby", about, "major", text.into());
-            } else if it.pace == Pace::Behind {
-                let text = format!("its standby is too far behind: {} changes wait", it.lag.0);
-                alarm("cluster-behind", about, "major", text);
-            } else if it.serves.is_none() {
-                let text = "no node serves it: there is no majority, or no copy";
-                alarm("cluster-group-unserved", about, "critical", text.into());
-            }
-        }
+        rows.extend(nodes.iter().filter_map(of_node));
+        rows.extend(groups.iter().filter_map(of_group));
         let own = format!("node {}", NodeId(self.shared.config.node));
         if arbiter == Some(false) {
             let text = "the arbiter does not answer: without its vote no node serves alone";
-            alarm("arbiter-lost", own.clone(), "major", text.into());
+            rows.push(alarm("arbiter-lost", &own, "major", text));
         }
         if let Some(count) = lock(&self.shared.refusals).last(now) {
             let text =
                 format!("{count} datagrams of late were not sealed by a node of the cluster");
-            alarm("cluster-refuses", own.clone(), "major", text);
+            rows.push(alarm("cluster-refuses", &own, "major", &text));
         }
         let track = lock(&self.shared.track);
         if !track.is_fit() {
             let text = format!("what is tracked fails ({}): groups go elsewhere", track.failed());
-            alarm("cluster-unfit", own, "critical", text);
+            rows.push(alarm("cluster-unfit", &own, "critical", &text));
         }
         rows
     }
@@ -173,4 +152,40 @@ impl Groups {
         sheet.set(ClusterFact::TooLong, too_long);
         sheet.cells()
     }
+}
+
+fn alarm(name: &str, about: &str, severity: &str, text: &str) -> Condition {
+    let row = Condition::new(name, about, severity, text.to_owned());
+    row.caused_by("communications-subsystem-failure")
+}
+
+fn of_node(it: &NodeStanding) -> Option<Condition> {
+    let about = format!("node {}", it.node);
+    if !it.is_alive {
+        let text = format!("{about} of the cluster is not heard");
+        return Some(alarm("cluster-node-lost", &about, "major", &text).starting(!it.was_heard));
+    }
+    if it.version.abs_diff(PROTOCOL) > 1 {
+        let text = "its version and that of this node are further apart than one";
+        return Some(alarm("cluster-version", &about, "critical", text));
+    }
+    let text = format!("{about} knows other nodes of the cluster than this one");
+    (!it.agrees).then(|| alarm("cluster-configured-differently", &about, "major", &text))
+}
+
+fn of_group(it: &GroupStanding) -> Option<Condition> {
+    let about = format!("group {}", it.group);
+    let row = if it.is_active && it.standbys.is_empty() && it.copies > 0 {
+        let text = "no node follows that has everything: a failure now would lose it";
+        alarm("cluster-no-standby", &about, "major", text)
+    } else if it.pace == Pace::Behind {
+        let text = format!("its standby is too far behind: {} changes wait", it.lag.0);
+        return Some(alarm("cluster-behind", &about, "major", &text));
+    } else if it.serves.is_none() {
+        let text = "no node serves it: there is no majority, or no copy";
+        alarm("cluster-group-unserved", &about, "critical", text)
+    } else {
+        return None;
+    };
+    Some(row.starting(it.is_starting()))
 }

@@ -141,22 +141,7 @@ impl Nodes for Home {
 
     fn groups(&self) -> Vec<GroupRow> {
         let inner = self.inner();
-        let row = |it: replica::cluster::GroupStanding| GroupRow {
-            group: it.group.0,
-            serves: it.serves.map(|node| node.0),
-            role: match (it.is_active, it.is_candidate, it.is_whole) {
-                (true, ..) => "active",
-                (_, true, _) => "candidate",
-                (.., true) => "standby",
-                _ => "none",
-            },
-            epoch: it.epoch,
-            standbys: it.standbys.iter().map(|node| node.0).collect(),
-            lag: it.lag.0,
-            lag_bytes: it.lag.1,
-            moving: it.is_handing_over,
-        };
-        inner.cluster.groups().map(row).collect()
+        inner.cluster.groups().map(GroupRow::from).collect()
     }
 
     fn members(&self) -> Vec<MemberRow> {
@@ -173,14 +158,12 @@ impl Nodes for Home {
     }
 
     fn alarms(&self) -> Vec<Condition> {
-        let lost = self.members().into_iter().filter(|it| !it.alive);
-        let alarm = |it: MemberRow| {
-            Condition::new(
-                "cluster-node-lost",
-                format!("node {}", it.node).as_str(),
-                "major",
-                String::new(),
-            )
+        let inner = self.inner();
+        let lost = inner.cluster.nodes(inner.now).filter(|it| !it.is_alive);
+        let alarm = |it: replica::cluster::NodeStanding| {
+            let about = format!("node {}", it.node);
+            let row = Condition::new("cluster-node-lost", about.as_str(), "major", String::new());
+            row.starting(!it.was_heard)
         };
         lost.map(alarm).collect()
     }
