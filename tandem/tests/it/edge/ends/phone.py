@@ -93,13 +93,34 @@ def read(end, name):
 def mirror():
     while True:
         packet, source = video.recvfrom(2048)
+        remote["pictures"] = packet[8:12]
         video.sendto(packet[:8] + b"back" + packet[12:], source)
 
 
-for work in (speak, hear, mirror):
+def wishes():
+    """Wishes for a whole picture (RFC 4585 §6.3.1, RFC 5104 §4.3.1) go back to who sends the
+    pictures, and so do those for packets that were lost (RFC 4585 §6.2.1)."""
+    with open(FILE + ".video.reports", "w", buffering=1) as file:
+        while True:
+            packet, source = video_rtcp.recvfrom(2048)
+            file.write(f"{packet[1]}\n")
+            back, at = struct.pack("!BBH4s", 0x80, 201, 1, b"back"), 0
+            while at + 4 <= len(packet):
+                end = at + 4 + 4 * struct.unpack_from("!H", packet, at + 2)[0]
+                if packet[at + 1] in (205, 206) and "pictures" in remote:
+                    ssrc = remote["pictures"]
+                    rest = packet[at + 12:end]
+                    if packet[at] & 31 == 4 and packet[at + 1] == 206:  # FIR names whom it asks
+                        rest = ssrc + rest[4:]
+                    back += packet[at:at + 4] + b"back" + ssrc + rest
+                at = end
+            if len(back) > 8:
+                video_rtcp.sendto(back, source)
+
+
+for work in (speak, hear, mirror, wishes):
     threading.Thread(target=work, daemon=True).start()
-for end in ((rtcp, ".reports"), (video_rtcp, ".video.reports")):
-    threading.Thread(target=read, args=end, daemon=True).start()
+threading.Thread(target=read, args=(rtcp, ".reports"), daemon=True).start()
 for line in sys.stdin:
     said = json.loads(line)
     if "answer" in said or "take" in said:
