@@ -13,6 +13,8 @@ export const FIELDS = [
 const KIND = 'call';
 /** The word for no kind in particular. */
 export const ANY_KIND = 'any';
+/** What is left out of every kind unless something is looked for: probes of health, all alike. */
+const PROBES = 'options';
 export const KINDS = [
   'registration',
   'subscription',
@@ -67,6 +69,7 @@ export function parameters(query: Query, now_ms: number): Record<string, string 
   if (text) out[query['in'] || 'q'] = text;
   const kind = query['kind'] || KIND;
   if (kind !== ANY_KIND) out['kind'] = kind;
+  else if (isForAll(query)) out['without'] = PROBES;
   for (const name of PASSED_ON) if (query[name]) out[name] = query[name];
   const range = RANGES.find(([name]) => name === query['range']);
   if (range) out['from_us'] = Math.round((now_ms - range[2] * 1000) * 1000);
@@ -79,10 +82,16 @@ export function parameters(query: Query, now_ms: number): Record<string, string 
   return out;
 }
 
+/** Whether nothing in particular is looked for. */
+function isForAll(query: Query): boolean {
+  return !['q', 'method', 'status'].some((name) => (query[name] ?? '').trim());
+}
+
 /** Whether the trail belongs to the search, as far as its own record tells. */
 export function belongs(trail: Trail, query: Query): boolean {
   const kind = query['kind'] || KIND;
   if (kind !== ANY_KIND && trail.kind !== kind) return false;
+  if (kind === ANY_KIND && trail.kind === PROBES && isForAll(query)) return false;
   if (query['outcome'] && trail.outcome !== query['outcome']) return false;
   if (query['method'] && trail.method !== query['method']) return false;
   if (query['status'] && !statusBelongs(trail.status, query['status'])) return false;

@@ -64,7 +64,10 @@ it('a search becomes the parameters of the API', () => {
     status: '486',
   });
   expect(parameters({ range: '15m' }, 1_000_000)).toEqual({ kind: 'call', from_us: 100_000_000 });
-  expect(parameters({ range: 'between', from: 'never', kind: 'any' }, 0)).toEqual({});
+  expect(parameters({ range: 'between', from: 'never', kind: 'any' }, 0)).toEqual({
+    without: 'options',
+  });
+  expect(parameters({ kind: 'any', q: '10.0.0.9' }, 0)).toEqual({ q: '10.0.0.9' });
 });
 
 it('the live tail keeps to the search', () => {
@@ -79,6 +82,9 @@ it('the live tail keeps to the search', () => {
     hosts: ['10.0.0.1:5060'],
   } as unknown as Trail;
   expect(belongs(trail, {})).toBe(true);
+  const probe = { ...trail, kind: 'options' };
+  expect(belongs(probe, { kind: 'any' })).toBe(false);
+  expect(belongs(probe, { kind: 'any', q: '4940' })).toBe(true);
   expect(belongs(trail, { q: '4940', outcome: 'busy', status: '4xx' })).toBe(true);
   expect(belongs(trail, { q: '0030', in: 'number' })).toBe(true);
   expect(belongs(trail, { q: '30*' })).toBe(true);

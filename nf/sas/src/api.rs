@@ -138,6 +138,7 @@ impl Api {
     ("method" = Option<String>, Query, description = "method of the first request"),
     ("status" = Option<String>, Query, description = "486, or 4xx"),
     ("kind" = Option<String>, Query, description = "call, registration, …"),
+    ("without" = Option<String>, Query, description = "a kind that is left out"),
     ("outcome" = Option<String>, Query, description = "answered, busy, …"),
     ("from_us" = Option<u64>, Query, description = "earliest start"),
     ("to_us" = Option<u64>, Query, description = "latest start"),

@@ -65,7 +65,7 @@ impl BadParameter {
 }
 
 /// Reads the parameters of a search: `q`, `number`, `call_id`, `address`, `method`, `status`,
-/// `kind`, `outcome`, `from_us`, `to_us`, `limit`, `cursor`.
+/// `kind`, `without`, `outcome`, `from_us`, `to_us`, `limit`, `cursor`.
 ///
 /// # Errors
 /// The first parameter that cannot be understood.
@@ -73,11 +73,13 @@ pub fn query(params: &BTreeMap<String, String>) -> Result<Query, BadParameter> {
     let text = |name: &str| params.get(name).map(|v| v.trim()).filter(|v| !v.is_empty());
     let mut query = Query { limit: LIMIT, ..Query::default() };
     query.all_of = groups(&text)?;
-    if let Some(word) = text("kind") {
-        let kind = Kind::of_word(word);
-        let kind = kind.ok_or_else(|| BadParameter::new("kind", word, "a kind of trail"))?;
-        query.tags[0] = Some((kind as u16, kind as u16));
-    }
+    let kind = |name: &'static str| {
+        let known = |word| Kind::of_word(word).map(|kind| kind as u16);
+        let wrong = |word| BadParameter::new(name, word, "a kind of trail");
+        text(name).map(|word| known(word).ok_or_else(|| wrong(word))).transpose()
+    };
+    query.tags[0] = kind("kind")?.map(|kind| (kind, kind));
+    query.without = kind("without")?;
     if let Some(name) = text("method") {
         let number = match sip::Method::parse(name.to_ascii_uppercase().as_bytes()) {
             sip::Method::Other => Operation::named(name).map(|it| it.0),
@@ -183,6 +185,7 @@ mod tests {
             ("status", "4xx"),
             ("method", "invite"),
             ("kind", "call"),
+            ("without", "options"),
             ("outcome", "no-answer"),
             ("number", "0301234"),
             ("address", "192.0.2.1"),
@@ -195,6 +198,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(query.tags[2], Some((400, 499)));
+        assert_eq!(query.without, Some(Kind::Options as u16));
         assert_eq!((query.all_of.len(), query.from_us, query.to_us), (3, 5, Some(9)));
         assert_eq!((query.limit, query.before), (7, Some((255, 16))));
         for (name, value) in [
@@ -202,6 +206,7 @@ mod tests {
             ("status", "abc"),
             ("method", "FETCH"),
             ("kind", "calls"),
+            ("without", "call,options"),
             ("outcome", "fine"),
             ("from_us", "-1"),
             ("limit", "0"),

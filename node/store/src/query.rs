@@ -35,6 +35,8 @@ pub struct Query {
     pub all_of: Vec<Vec<KeyRange>>,
     /// For each tag the lowest and highest value allowed.
     pub tags: [Option<(u16, u16)>; TAGS],
+    /// A value that the first tag must not have.
+    pub without: Option<u16>,
     /// Earliest start in microseconds since the UNIX epoch.
     pub from_us: u64,
     /// Latest start; `None` is now and ever.
@@ -52,6 +54,7 @@ impl Query {
         head.start_us >= self.from_us
             && self.to_us.is_none_or(|to| head.start_us <= to)
             && self.before.is_none_or(|before| (head.start_us, head.id) < before)
+            && self.without.is_none_or(|value| head.tags[0] != value)
             && self
                 .tags
                 .iter()

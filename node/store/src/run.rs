@@ -377,6 +377,7 @@ mod tests {
             Query {
                 all_of: vec![vec![range(1, 500, 900)], vec![range(2, 0, 4_000_000)]],
                 tags: [Some((3, 4)), None, None, None],
+                without: Some(3),
                 limit: 70,
                 from_us: 1_900,
                 to_us: Some(5_000),

@@ -112,8 +112,10 @@ fn what_was_written_is_found_newest_first_before_and_after_a_restart() {
         assert_eq!(ids(&query), [69_997, 69_987, 69_977]);
         let next = Query { before: Some((1_000_000 + 69_977, 69_977)), ..query.clone() };
         assert_eq!(ids(&next), [69_967, 69_957, 69_947]);
-        let tagged = Query { tags: [Some((2, 2)), None, None, None], ..query };
+        let tagged = Query { tags: [Some((2, 2)), None, None, None], ..query.clone() };
         assert!(ids(&tagged).iter().all(|id| id % 3 == 2));
+        let others = ids(&Query { without: Some(2), ..query.clone() });
+        assert!(others.len() == 3 && others.iter().all(|id| id % 3 != 2), "{others:?}");
         assert_eq!(ids(&by_id(0)), [0u64; 0]);
     };
     look(&opened.store);

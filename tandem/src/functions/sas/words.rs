@@ -51,7 +51,8 @@ pub struct Trails {
     /// Final status, or a class of them: 486, 4xx.
     #[arg(long)]
     pub status: Option<String>,
-    /// call, registration, subscription, message, options, rejected, session, other.
+    /// call, registration, subscription, message, options, rejected, session, other; absent: all,
+    /// but probes (options) only where something else is looked for.
     #[arg(long, add = names(Name::TrailKind))]
     pub kind: Option<String>,
     /// answered, busy, cancelled, no-answer, rejected, failed, …
@@ -64,7 +65,11 @@ pub struct Trails {
 
 /// Trails of the service assurance server.
 fn trails(client: &Client, form: Output, wanted: &Trails) -> Result<(), Exit> {
+    let named = [&wanted.query, &wanted.number, &wanted.call_id, &wanted.address, &wanted.method];
+    let is_for_all = named.into_iter().chain([&wanted.status, &wanted.kind]).all(Option::is_none);
     let query = query(&[
+        // Probes of health are many and all alike.
+        ("without", is_for_all.then(|| "options".to_owned())),
         ("q", wanted.query.clone()),
         ("number", wanted.number.clone()),
         ("call_id", wanted.call_id.clone()),
