@@ -38,7 +38,7 @@ const WISHES: Wish[] = [
   ['msc', 'One-way', 'per s', 'rates', 'msc_one_way_total'],
   ['msc', 'Dropped', 'per s', 'rates', 'msc_packets_dropped_total'],
   ['msc', 'SRTP failures', 'per s', 'rates', 'msc_packets_unprotected_total'],
-  ['ipsmgw', 'Delivered', 'per s', 'rates', 'ipsmgw_deliveries_ps_total'],
+  ['ipsmgw', 'SMS delivered', 'per s', 'rates', 'ipsmgw_deliveries_ps_total'],
   ['ipsmgw', 'Waiting', 'now', 'gauges', 'ipsmgw_waiting_messages'],
   ['ipsmgw', 'Submitted', 'per s', 'rates', 'ipsmgw_submissions_total'],
   ['ipsmgw', 'Flows', 'now', 'gauges', 'ipsmgw_flows'],
@@ -63,6 +63,7 @@ export function figures(live: Live): Figure[] {
   const present = all.filter((of) => of.length);
   const room = Math.max(1, Math.floor(FIGURES_MAX / Math.max(1, present.length)));
   const first = present.flatMap((of) => of.slice(0, room));
-  const rest = present.flatMap((of) => of.slice(room)).slice(0, FIGURES_MAX - first.length);
+  const left = Math.max(0, FIGURES_MAX - first.length);
+  const rest = present.flatMap((of) => of.slice(room)).slice(0, left);
   return present.flat().filter((figure) => first.includes(figure) || rest.includes(figure));
 }

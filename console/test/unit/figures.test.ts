@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { Live } from '../../src/lib/api';
+import { figures, figuresOf } from '../../src/lib/figures';
+
+const KINDS: Record<string, string> = {
+  ssc: 'ssc_calls_started_total ssc_calls_live ssc_bindings_live ssc_messages_received_total',
+  rr: 'rr_peers_established rr_routes rr_updates_received_total rr_paths',
+  pe: 'pe_ports_up pe_ports_down pe_routes',
+  sgc: 'sgc_msus_received_total sgc_msus_relayed_total sgc_peers_associated sgc_as_active',
+  msc: 'msc_streams msc_packets_total msc_poor_quality_total msc_one_way_total',
+  ipsmgw: 'ipsmgw_deliveries_ps_total ipsmgw_waiting_messages ipsmgw_flows',
+  sas: 'sas_messages_total sas_trails_opened_total',
+};
+
+function live(...kinds: string[]): Live {
+  const names = kinds.flatMap((kind) => KINDS[kind]!.split(' ')).map((name) => [name, 1]);
+  return { rates: Object.fromEntries(names), gauges: Object.fromEntries(names) } as Live;
+}
+
+test('a site of one kind shows six figures of it, one of every kind shows one of each', () => {
+  expect(figures(live('ssc')).length).toBe(4);
+  expect(figures(live('ssc', 'sas')).map((it) => it.name)).toEqual([
+    'ssc_calls_started_total',
+    'ssc_calls_live',
+    'ssc_bindings_live',
+    'ssc_messages_received_total',
+    'sas_messages_total',
+    'sas_trails_opened_total',
+  ]);
+  const all = figures(live(...Object.keys(KINDS)));
+  expect(all.map((it) => it.name)).toEqual(
+    Object.keys(KINDS).map((kind) => figuresOf(live(kind), kind)[0]!.name),
+  );
+  expect(new Set(all.map((it) => it.title)).size).toBe(all.length);
+});
