@@ -3,8 +3,8 @@
 //! ```text
 //! Up ── probe_failures probes unanswered ──→ Down ── a probe answered ──→ Up
 //! ```
-//! A request that comes from the address of a target that is down lets it be probed at once: it seems
-//! to live again. That alone is no proof, for the source of a datagram can be forged.
+//! A request that comes from the address of a target that is down lets it be probed at once: it
+//! seems to live again. That alone is no proof, for the source of a datagram can be forged.
 //!
 //! A target without probes is always up. Any answer counts as alive, except 503 and 408. A probe
 //! that has no answer when the next one is due has failed, though its transaction goes on (Timer F
