@@ -93,6 +93,15 @@ struct Handing {
     is_quiet: bool,
 }
 
+/// What has been there of a group, in this life of the node.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// A node that serves it.
+    pub was_served: bool,
+    /// Another than this one that serves it, or is its standby.
+    pub had_another: bool,
+}
+
 /// The group.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -105,9 +114,7 @@ pub(super) struct Group {
     streams: u64,
     refill_at: Time,
     had_standby: bool,
-    /// Whether any node was seen to serve it, and whether another one was, or was its standby.
-    pub was_served: bool,
-    pub had_another: bool,
+    pub seen: Seen,
     /// The last mark of the function, and the last of which it has heard.
     marks: [u64; 2],
     pace: Pace,
@@ -138,8 +145,7 @@ impl Group {
             streams: 0,
             refill_at: Time::ZERO,
             had_standby: false,
-            was_served: false,
-            had_another: false,
+            seen: Seen::default(),
             marks: [0; 2],
             pace: Pace::Current,
             move_to: None,
@@ -436,7 +442,7 @@ impl Group {
             }
         }
         let has_standby = self.standbys().next().is_some();
-        self.had_another |= has_standby;
+        self.seen.had_another |= has_standby;
         if core::mem::replace(&mut self.had_standby, has_standby) != has_standby {
             self.marks[1] = self.marks[0];
             out.push(Out::Order(GroupOrder::Followed { group, mark: has_standby.then_some(0) }));

@@ -515,8 +515,8 @@ impl Cluster {
         let serving = own.or(view.serving(group).map(|(node, record)| (node, record.term)));
         let serves =
             (serving.map(|(node, _)| node), serving.map_or(it.ballot.epoch, |(_, term)| term));
-        it.was_served |= serves.0.is_some();
-        it.had_another |= serves.0.is_some_and(|node| node != params.node);
+        it.seen.was_served |= serves.0.is_some();
+        it.seen.had_another |= serves.0.is_some_and(|node| node != params.node);
         let is_news = it.serves.is_none_or(|(node, _)| node != serves.0);
         if is_news {
             it.serves = Some(serves);

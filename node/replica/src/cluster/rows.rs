@@ -88,8 +88,8 @@ impl Cluster {
             is_handing_over: it.is_handing(),
             overflows: it.overflows,
             too_long: it.too_long,
-            was_served: it.was_served,
-            had_another: it.had_another,
+            was_served: it.seen.was_served,
+            had_another: it.seen.had_another,
         })
     }
 
