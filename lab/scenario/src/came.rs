@@ -9,6 +9,7 @@ use crate::program::{Await, Capture, Check, ComponentKind, Expected, Program};
 use crate::report::Cause;
 use crate::seen::Seen;
 use load::Became;
+use sccp::codec::ReturnCause;
 use serde_json::Value;
 use tcu::{Code, Component, Indication, Portion, Speech};
 
@@ -59,11 +60,15 @@ pub(crate) fn instead(it: &Came, speech: Speech) -> Offence {
         }
         Came::Call(became) => return (Cause::Unexpected, format!("the call: {became:?}")),
     };
+    if let Indication::Notice { cause, .. } = it {
+        let why = ReturnCause::of(*cause);
+        let why = why.map_or_else(|| format!("cause {cause}"), |it| it.name().to_owned());
+        return (Cause::Returned, format!("a message came back undelivered: {why}"));
+    }
     let value = message::shown(it, speech);
     let cause = match it {
         Indication::UAbort { .. } => Cause::Aborted,
         Indication::PAbort { .. } => Cause::ProviderAborted,
-        Indication::Notice { .. } => Cause::Returned,
         Indication::LocalReject { .. } => Cause::Rejected,
         _ => Cause::Unexpected,
     };

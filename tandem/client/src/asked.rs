@@ -167,9 +167,40 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
     let named: Vec<String> = all.iter().map(|(name, kind)| format!("{name} ({kind})")).collect();
     let runs = if named.is_empty() { "none".into() } else { named.join(", ") };
     // What is asked for, without how much of it.
-    let about = about.split('?').next().unwrap_or(about).replace('/', " ");
-    Ok(format!("no function of this site has `{about}`; there are: {runs}\n"))
+    let about = about.split('?').next().unwrap_or(about);
+    let first = about.split('/').next().unwrap_or(about);
+    let of = OWNERS.iter().find(|(word, _)| *word == first);
+    let of = of.map_or(String::new(), |(_, of)| format!(", which is of {of}"));
+    let about = about.replace('/', " ");
+    Ok(format!("no function of this site has `{about}`{of}; there are: {runs}\n"))
 }
+
+/// Whose a question is, by its first word; what many kinds have is not here.
+const OWNERS: [(&str, &str); 21] = [
+    ("applications", SGC),
+    ("bgp", "route reflectors ([[rr]])"),
+    ("blacklist", SSC),
+    ("calls", SSC),
+    ("cluster", SGC),
+    ("gtt", SGC),
+    ("ims", SSC),
+    ("ipsec", SSC),
+    ("limits", SSC),
+    ("m3ua", SGC),
+    ("media", "media controllers ([[msc]])"),
+    ("next-hops", "session controllers ([[ssc]]) and centres of messages ([[ipsmgw]])"),
+    ("pe", "provider edges ([[pe]])"),
+    ("plane", "provider edges ([[pe]]) and media controllers ([[msc]])"),
+    ("realms", SSC),
+    ("registrations", SSC),
+    ("screening", SGC),
+    ("shield", SSC),
+    ("sms", "centres of messages ([[ipsmgw]])"),
+    ("streams", "media controllers ([[msc]])"),
+    ("tcap", SGC),
+];
+const SGC: &str = "signalling gateways ([[sgc]])";
+const SSC: &str = "session controllers ([[ssc]])";
 
 /// Metrics; those at zero are left out unless `all`.
 pub fn counters(

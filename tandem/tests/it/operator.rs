@@ -116,8 +116,8 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
     assert!(shown.starts_with("north  tandem ") && shown.contains("sgc1"), "{shown}");
     assert_eq!(
         machine.text(&["calls"]),
-        "no function of this site has `calls`; there are: \
-                                          sgc1 (sgc)\n"
+        "no function of this site has `calls`, which is of session controllers ([[ssc]]); \
+         there are: sgc1 (sgc)\n"
     );
     // What is not there says where it would be.
     let asked = |path: &str| {

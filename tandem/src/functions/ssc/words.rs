@@ -34,8 +34,11 @@ pub enum SscWords {
         impi: Option<String>,
     },
     /// Phones of IMS.
-    #[command(subcommand)]
-    Ims(ImsWords),
+    Ims {
+        /// What of them; absent: `explain`.
+        #[command(subcommand)]
+        word: Option<ImsWords>,
+    },
     /// Subscriptions of a P-CSCF to what becomes of registrations at the core.
     RegEvents {
         /// Name of the function; absent: all that answer.
@@ -103,7 +106,9 @@ impl Words for SscWords {
                 let listing = if impi.is_some() { &listings::IPSEC_OF } else { &listings::IPSEC };
                 return asked(client, form, function, &of_impi("ipsec", impi), listing);
             }
-            Self::Ims(ImsWords::Explain { function, impi }) => {
+            Self::Ims { word } => {
+                let whose = word.map(|ImsWords::Explain { function, impi }| (function, impi));
+                let (function, impi) = whose.unwrap_or_default();
                 let listing =
                     if impi.is_some() { &listings::EXPLAIN_OF } else { &listings::EXPLAIN };
                 return asked(client, form, function, &of_impi("ims/explain", impi), listing);
