@@ -159,7 +159,8 @@ mod tests {
     fn a_test_that_starts_tandem_waits_for_it_and_no_other_does() {
         let line = |package: &str, kind: &str, is_test: bool| {
             json!({
-                "reason": "compiler-artifact", "package_id": format!("path+file:///t/{package}#0.1.0"),
+                "reason": "compiler-artifact",
+                "package_id": format!("path+file:///t/{package}#0.1.0"),
                 "manifest_path": format!("/t/{package}/Cargo.toml"), "profile": {"test": is_test},
                 "target": {"kind": [kind], "name": package}, "executable": format!("/t/{package}"),
             })
