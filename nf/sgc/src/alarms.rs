@@ -52,7 +52,8 @@ impl Gateway {
         }
         filling::filling(self, &mut rows);
         filling::congested(self, &mut rows);
-        rows.extend(self.offenders(now).map(|(name, of)| self.screened_alarm(name, of)));
+        let offenders = self.screening.offenders(now);
+        rows.extend(offenders.map(|(peer, of)| self.screened_alarm(self.peer_name(peer), of)));
         rows.extend(self.sccp.rules.alarms(now).map(|(set, last)| ruled_alarm(set, last)));
         rows
     }

@@ -4,6 +4,7 @@
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
 use crate::facts::Fact;
+use crate::screening::OwnPoints;
 use crate::user::Users;
 use config::{Issue, interrupted};
 use m3ua::codec::Affected;
@@ -17,6 +18,7 @@ impl Gateway {
     pub(crate) fn apply(&mut self, now: Time, next: Arc<Sgc>, out: &mut Effects) {
         let old = core::mem::replace(&mut self.config, next);
         let next = Arc::clone(&self.config);
+        self.trails.configure(&next);
         self.remove_servers(now, &old, &next);
         self.served.retain(|server| self.process.server_state(*server).is_some());
         self.remove_peers(now, &old, &next, out);
@@ -59,7 +61,7 @@ impl Gateway {
         // What may come from a peer goes by the Application Servers of all.
         for peer in &next.peer {
             if let Some(id) = self.links.find(&peer.name) {
-                self.screens.insert(id, next.screen(peer));
+                self.screening.set(id, next.screen(peer));
                 self.sccp.rules.know(id, &peer.name);
             }
         }
@@ -123,12 +125,11 @@ impl Gateway {
                     }
                 }
                 None => {
-                    self.captured_input(now, &In::CommunicationLost(id));
+                    self.trails.input(now, &In::CommunicationLost(id), &self.links);
                     self.process.remove_peer(now, id, &mut self.outs);
                     self.links.remove(now, id, out);
                     self.told.remove(&id);
-                    self.offenders.remove(&id);
-                    self.screens.remove(&id);
+                    self.screening.forget(id);
                     self.sccp.rules.forget(id);
                 }
             }
@@ -143,13 +144,12 @@ impl Gateway {
     }
 
     fn own_changed(&mut self, now: Time, old: &Sgc, next: &Sgc) {
-        let (before, after) = (self.own.clone(), next.own_point_codes());
-        self.own = after.iter().copied().collect();
+        let before = core::mem::replace(&mut self.own, OwnPoints::new(next)).codes;
         let is_same = old.network() == next.network();
-        let gone = before.iter().filter(|it| !is_same || !self.own.contains(*it));
+        let gone = before.iter().filter(|it| !is_same || !self.own.codes.contains(*it));
         let gone: Vec<_> = gone.copied().collect();
         self.gone(now, old.network(), &gone);
-        for dpc in after {
+        for dpc in next.own_point_codes() {
             if !is_same || !before.contains(&dpc) {
                 self.announce_own(now, next.network(), Affected::one(dpc));
             }

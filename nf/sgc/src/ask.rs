@@ -249,17 +249,17 @@ questions! {
     /// Their instances.
     Ask "applications/instances" [] -> Vec<InstanceRow>, |it, _| Ok(it.show_instances());
     /// The nodes of the cluster.
-    Ask "cluster" [] -> Vec<ClusterRow>, |it, asked| Ok(it.show_cluster(asked.now));
+    Ask "cluster" [] -> Vec<ClusterRow>, |it, asked| Ok(it.sccp.show_cluster(asked.now));
     /// Which node serves each partition, and who stands by.
-    Ask "cluster/partitions" [] -> Vec<PartitionRow>, |it, _| Ok(it.show_partitions());
+    Ask "cluster/partitions" [] -> Vec<PartitionRow>, |it, _| Ok(it.sccp.show_partitions());
     /// Which node hears which other one.
-    Ask "cluster/links" [] -> Vec<LinkRow>, |it, _| Ok(it.show_cluster_links());
+    Ask "cluster/links" [] -> Vec<LinkRow>, |it, _| Ok(it.sccp.show_cluster_links());
     /// Gives the partitions of this node to the others, so that it can be stopped.
     Act "cluster/drain" [] -> Vec<DrainRow>,
-        |it, _| it.drain_cluster(true).ok_or_else(no_node);
+        |it, _| it.sccp.drain_cluster(true).ok_or_else(no_node);
     /// Takes part in the cluster again.
     Act "cluster/undrain" [] -> Vec<DrainRow>,
-        |it, _| it.drain_cluster(false).ok_or_else(no_node);
+        |it, _| it.sccp.drain_cluster(false).ok_or_else(no_node);
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -306,7 +306,7 @@ impl Gateway {
         let places: usize = self.sccp.rules.iter().map(Set::known).sum();
         facts.set(Fact::RuledPlaces, places as u64);
         self.show_application_facts();
-        self.show_cluster_facts();
+        self.sccp.show_cluster_facts(&self.tables);
         operations::show(self);
         let transactions = &self.sccp.transactions;
         transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);
@@ -329,7 +329,7 @@ impl Gateway {
             (Fact::Lost, counts.lost),
         ];
         rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
-        self.count_cluster();
+        self.sccp.count_cluster(&self.tables);
         let ruled = self.sccp.rules.totals();
         let rows = [
             (Fact::RuledJudged, ruled.judged),
@@ -417,7 +417,7 @@ impl Gateway {
     fn show_routes(&self) -> Vec<Mtp3RouteRow> {
         let format = self.config.point_code_format;
         let network = show_network(self.config.network());
-        let own = self.own.iter().map(|dpc| Mtp3RouteRow {
+        let own = self.own.codes.iter().map(|dpc| Mtp3RouteRow {
             point_code: format.show(*dpc),
             network,
             service_indicators: Vec::new(),

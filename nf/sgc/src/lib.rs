@@ -45,7 +45,7 @@ pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, e
 
 use config::{CAPTURE_PORT, Sgc};
 use event::Sheet;
-use m3ua::codec::{PointCode, ServerState};
+use m3ua::codec::ServerState;
 use m3ua::{Availability, In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
 use machine::{Duration, Machine, Time};
@@ -56,7 +56,6 @@ use runtime::{
 use sccp_node::SccpNode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trail::Capture;
 use user::Users;
 
 /// The gateway, as its shard runs it.
@@ -64,8 +63,8 @@ pub struct Gateway {
     config: Arc<Sgc>,
     process: Process,
     links: Links,
-    /// What may come from each peer.
-    screens: screening::Screens,
+    /// What may come from each peer, and what came in spite of it.
+    screening: screening::Screening,
     /// Configured Application Servers by name.
     servers: BTreeMap<String, ServerId>,
     /// Application Servers of this node, and whether their traffic could be served when that was
@@ -74,14 +73,13 @@ pub struct Gateway {
     /// Application Servers that have been AS-ACTIVE: the others are starting.
     served: BTreeSet<ServerId>,
     /// Point codes of this node.
-    own: BTreeSet<PointCode>,
+    own: screening::OwnPoints,
     users: Users,
     sccp: SccpNode,
     /// Where instances of applications connect.
     doors: doors::Doors,
     tables: operations::Tables,
     told: relay::Told,
-    offenders: screening::Offenders,
     facts: Sheet<Fact>,
     peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
@@ -136,27 +134,22 @@ impl Gateway {
                 true => Links::new(&config.links(), seed),
                 false => Links::simulated(&config.links(), seed),
             },
-            screens: screening::Screens::default(),
+            screening: screening::Screening::default(),
             servers: BTreeMap::new(),
             followed: BTreeMap::new(),
             served: BTreeSet::new(),
-            own: config.own_point_codes().into_iter().collect(),
+            own: screening::OwnPoints::new(&config),
             users: Users::new(&config),
             sccp: SccpNode::new(seed, &config),
             doors: doors::Doors::new(seed.now, is_real),
             tables: operations::Tables::new(),
             told: relay::Told::default(),
-            offenders: screening::Offenders::default(),
             facts: Sheet::new(),
             peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
             outs: Vec::new(),
-            trails: trails::Trails::new(Capture::new(
-                hep::KIND_M3UA,
-                CAPTURE_PORT,
-                config.capture_settings(),
-            )),
+            trails: trails::Trails::new(&config),
             config: Arc::clone(&config),
         };
         it.announce_own(seed.now, config.network(), m3ua::codec::Affected::ALL);
@@ -171,7 +164,7 @@ impl Gateway {
     fn run(&mut self, now: Time, out: &mut Effects) {
         self.carry_out(now, out);
         while let Some(input) = self.links.next(now) {
-            self.captured_input(now, &input);
+            self.trails.input(now, &input, &self.links);
             self.process.step(now, input, &mut self.outs);
             self.carry_out(now, out);
         }
@@ -194,7 +187,7 @@ impl Gateway {
             for wanted in outs.drain(..) {
                 match wanted {
                     Out::Send(peer, stream, bytes) => {
-                        self.captured(now, peer, &bytes, true);
+                        self.trails.message(now, peer, &bytes, true, &self.links);
                         self.links.send(now, peer, stream, bytes, out);
                     }
                     Out::Abort(peer) => self.links.abort(now, peer, out),
@@ -224,7 +217,7 @@ impl Gateway {
                 self.status(now, network, affected, cause);
             }
             Indication::Said(peer, what) => {
-                if self.lets_say(peer, &what) {
+                if self.screening.lets_say(peer, &what, self.context()) {
                     self.route(now, *what);
                 }
             }

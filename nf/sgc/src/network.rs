@@ -104,7 +104,7 @@ impl Gateway {
             return;
         }
         let own: Vec<PointCode> =
-            self.own.iter().copied().filter(|it| range.contains(*it)).collect();
+            self.own.codes.iter().copied().filter(|it| range.contains(*it)).collect();
         for dpc in own {
             self.announce(now, network, Affected::one(dpc), Availability::Available);
         }
@@ -166,7 +166,7 @@ impl Gateway {
             return None;
         }
         // What SCCP sends may come from any point code of this node: gateways go by that.
-        let mut ways = self.own.iter().map(|opc| self.no_way_from(*opc, dpc));
+        let mut ways = self.own.codes.iter().map(|opc| self.no_way_from(*opc, dpc));
         let first = ways.next().unwrap_or(Some(NoWay::Route))?;
         let is_other = ways.any(|why| why.is_none());
         (!is_other).then_some(first)

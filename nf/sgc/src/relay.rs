@@ -13,6 +13,7 @@
 use crate::Gateway;
 use crate::facts::Fact;
 use crate::sccp_node::SccpNode;
+use crate::screening::Context;
 use crate::user::User;
 use hashbrown::HashMap;
 use m3ua::codec::{NetworkAppearance, PointCode, UserCause};
@@ -33,7 +34,8 @@ impl Gateway {
     /// An MSU came from a peer.
     pub(crate) fn relay(&mut self, now: Time, from: PeerId, transfer: Transfer) {
         self.facts.add(Fact::Received, 1);
-        if !self.lets(now, from, &transfer) {
+        let of = Context { process: &self.process, own: &self.own, facts: &self.facts };
+        if !self.screening.lets(now, from, &transfer, of) {
             return;
         }
         if self.has_waited(transfer.mp) {
@@ -77,7 +79,7 @@ impl Gateway {
     fn refused(&mut self, now: Time, from: PeerId, msu: &Transfer, sent: Vec<Transfer>) {
         let goes_on = |it: &Transfer| (it.opc, it.dpc) == (msu.opc, msu.dpc);
         let (on, back): (Vec<_>, Vec<_>) = sent.into_iter().partition(goes_on);
-        self.rules_refused(now);
+        self.trails.rules_refused(now, &self.links, &mut self.sccp);
         self.send(now, Some(from), back);
         on.into_iter().for_each(|it| self.goes_on(now, from, it));
     }
@@ -88,9 +90,19 @@ impl Gateway {
         !limit.is_zero() && self.delay > limit * (u32::from(priority.min(3)) + 1)
     }
 
+    /// What the MSUs of peers are held against.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context { process: &self.process, own: &self.own, facts: &self.facts }
+    }
+
+    /// What SCCP could not deliver in this turn is told, on the trail of that peer.
+    pub(crate) fn undelivered(&mut self, now: Time, by: Option<PeerId>) {
+        self.trails.undelivered(now, by, &self.links, &mut self.sccp);
+    }
+
     /// Whether a destination is this node.
     pub(crate) fn is_own(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
-        self.own.contains(&dpc) && network == self.config.network()
+        self.own.has(network, dpc)
     }
 
     /// Gives an MSU to the M3UA process; `false` when that finds no way for it.
@@ -121,7 +133,7 @@ impl Gateway {
             self.facts.add(Fact::Circular, 1);
         }
         self.undelivered(now, Some(from));
-        self.rules_refused(now);
+        self.trails.rules_refused(now, &self.links, &mut self.sccp);
         self.send(now, Some(from), wants);
     }
 
@@ -134,7 +146,8 @@ impl Gateway {
     pub(crate) fn send(&mut self, now: Time, because_of: Option<PeerId>, mut wants: Vec<Transfer>) {
         loop {
             if let Some(peer) = because_of {
-                self.lets_reach(now, peer, &mut wants);
+                let of = Context { process: &self.process, own: &self.own, facts: &self.facts };
+                self.screening.lets_reach(now, peer, &mut wants, of);
             }
             if wants.is_empty() {
                 return;

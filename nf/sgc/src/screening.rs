@@ -4,14 +4,15 @@
 //! M3UA proves nothing of an MSU: whoever has an association writes what he likes. The answers of
 //! the network, and what it charges, go by the origin.
 
-use crate::Gateway;
-use crate::config::{Origins, Screen};
+use crate::config::{Origins, Screen, Sgc};
 use crate::facts::Fact;
+use event::Sheet;
 use hashbrown::HashMap;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
-use m3ua::{Cause, Indication, PeerId, Transfer};
+use m3ua::{Cause, Indication, PeerId, Process, Transfer};
 use machine::{Duration, Time};
 use sccp::codec::{Address, Message, Parameter, SERVICE_INDICATOR, Unit, Word};
+use std::collections::BTreeSet;
 
 /// How long the alarm stands after the last one.
 const ALARM: Duration = Duration::from_secs(60);
@@ -60,48 +61,50 @@ pub(crate) struct Screened {
     at: Time,
 }
 
-/// What may come from each peer.
-pub(crate) type Screens = HashMap<PeerId, Screen>;
+/// What may come from each peer, and what came in spite of it: one entry a peer.
+#[derive(Default)]
+pub(crate) struct Screening {
+    screens: HashMap<PeerId, Screen>,
+    offenders: HashMap<PeerId, Screened>,
+}
 
-/// One entry a peer.
-pub(crate) type Offenders = HashMap<PeerId, Screened>;
+/// The point codes of this node.
+pub(crate) struct OwnPoints {
+    pub(crate) codes: BTreeSet<PointCode>,
+    network: Option<NetworkAppearance>,
+}
 
-impl Gateway {
-    /// Whether an MSU may come from that peer; counts it if not.
-    pub(crate) fn lets(&mut self, now: Time, from: PeerId, transfer: &Transfer) -> bool {
-        let Some(why) = self.screened(from, transfer) else { return true };
-        self.offended(now, from, why, transfer);
-        false
+impl OwnPoints {
+    /// Those of a checked configuration.
+    pub(crate) fn new(config: &Sgc) -> Self {
+        Self { codes: config.own_point_codes().into_iter().collect(), network: config.network() }
     }
 
-    fn offended(&mut self, now: Time, from: PeerId, why: Why, transfer: &Transfer) {
-        self.facts.add(why.fact(), 1);
-        let count = self.offenders.get(&from).map_or(0, |before| before.count) + 1;
-        self.offenders
-            .insert(from, Screened { count, why, opc: transfer.opc, dpc: transfer.dpc, at: now });
+    /// Whether a destination is this node.
+    pub(crate) fn has(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
+        self.codes.contains(&dpc) && network == self.network
     }
+}
 
-    pub(crate) fn screened(&self, from: PeerId, transfer: &Transfer) -> Option<Why> {
-        let screen = self.screens.get(&from)?;
-        if self.is_own(transfer.network, transfer.opc) {
-            return Some(Why::Own);
-        }
-        if !self.may_come(screen, from, transfer) {
-            return Some(Why::Origin);
-        }
-        if screen.destinations.as_ref().is_some_and(|ranges| !ranges.has(transfer.dpc)) {
-            return Some(Why::Destination);
-        }
-        let is_let = screen.services >> (transfer.si & 15) & 1 == 1
-            && screen.networks >> (transfer.ni & 3) & 1 == 1;
-        if !is_let {
-            return Some(Why::Service);
-        }
-        self.screened_calling(screen, from, transfer)
+/// What a peer's MSU is held against beside the peer's screen: who is registered, and this node.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) own: &'a OwnPoints,
+    pub(crate) facts: &'a Sheet<Fact>,
+}
+
+impl Context<'_> {
+    /// Whether an answer to this MSU would go to the peer that it came from: it has registered a
+    /// key with that point code.
+    fn has_registered(self, peer: PeerId, transfer: &Transfer) -> bool {
+        let answer = Transfer { dpc: transfer.opc, opc: transfer.dpc, ..transfer.clone() };
+        let server = self.process.server_for(&answer);
+        server.is_some_and(|server| self.process.is_member(peer, server))
     }
 
     /// Whether an MSU with that origin may come from a peer.
-    fn may_come(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> bool {
+    fn may_come(self, screen: &Screen, from: PeerId, transfer: &Transfer) -> bool {
         match &screen.origins {
             Origins::Any => true,
             Origins::Only(ranges) => ranges.has(transfer.opc),
@@ -117,23 +120,87 @@ impl Gateway {
     /// The answers of SCCP go by the calling address, and what it relays leaves with a point code
     /// of this node: a point code in that address is another origin. A peer may relay for nodes
     /// behind it, but not for this one, nor for those that others serve here.
-    fn screened_calling(&self, screen: &Screen, from: PeerId, transfer: &Transfer) -> Option<Why> {
+    fn screened_calling(self, screen: &Screen, from: PeerId, transfer: &Transfer) -> Option<Why> {
         let (network, dpc) = (transfer.network, transfer.dpc);
-        if transfer.si != SERVICE_INDICATOR || !self.is_own(network, dpc) {
+        if transfer.si != SERVICE_INDICATOR || !self.own.has(network, dpc) {
             return None;
         }
         let calling = calling_point_code(&transfer.payload).filter(|it| *it != transfer.opc)?;
-        if self.is_own(network, calling) {
+        if self.own.has(network, calling) {
             return Some(Why::Own);
         }
         let is_others = || !self.process.served(network, Affected::one(calling)).is_empty();
         let as_origin = Transfer { opc: calling, ..transfer.clone() };
         (!self.may_come(screen, from, &as_origin) && is_others()).then_some(Why::Origin)
     }
+}
+
+impl Screening {
+    /// What may come from a peer from now on.
+    pub(crate) fn set(&mut self, peer: PeerId, screen: Screen) {
+        self.screens.insert(peer, screen);
+    }
+
+    /// A peer is no more.
+    pub(crate) fn forget(&mut self, peer: PeerId) {
+        self.screens.remove(&peer);
+        self.offenders.remove(&peer);
+    }
+
+    /// Whether an MSU may come from that peer; counts it if not.
+    pub(crate) fn lets(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        transfer: &Transfer,
+        of: Context<'_>,
+    ) -> bool {
+        let Some(why) = self.screened(from, transfer, of) else { return true };
+        of.facts.add(why.fact(), 1);
+        self.offended(now, from, why, transfer);
+        false
+    }
+
+    fn offended(&mut self, now: Time, from: PeerId, why: Why, transfer: &Transfer) {
+        let count = self.offenders.get(&from).map_or(0, |before| before.count) + 1;
+        self.offenders
+            .insert(from, Screened { count, why, opc: transfer.opc, dpc: transfer.dpc, at: now });
+    }
+
+    /// Why an MSU may not come from that peer.
+    pub(crate) fn screened(
+        &self,
+        from: PeerId,
+        transfer: &Transfer,
+        of: Context<'_>,
+    ) -> Option<Why> {
+        let screen = self.screens.get(&from)?;
+        if of.own.has(transfer.network, transfer.opc) {
+            return Some(Why::Own);
+        }
+        if !of.may_come(screen, from, transfer) {
+            return Some(Why::Origin);
+        }
+        if screen.destinations.as_ref().is_some_and(|ranges| !ranges.has(transfer.dpc)) {
+            return Some(Why::Destination);
+        }
+        let is_let = screen.services >> (transfer.si & 15) & 1 == 1
+            && screen.networks >> (transfer.ni & 3) & 1 == 1;
+        if !is_let {
+            return Some(Why::Service);
+        }
+        of.screened_calling(screen, from, transfer)
+    }
 
     /// Keeps of what users make of a peer's MSU what goes to where the peer may send, or back to
     /// those that it speaks for.
-    pub(crate) fn lets_reach(&mut self, now: Time, from: PeerId, wants: &mut Vec<Transfer>) {
+    pub(crate) fn lets_reach(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        wants: &mut Vec<Transfer>,
+        of: Context<'_>,
+    ) {
         if self.screens.get(&from).is_none_or(|it| it.destinations.is_none()) {
             return;
         }
@@ -141,26 +208,21 @@ impl Gateway {
             let is_let = self.screens.get(&from).is_none_or(|screen| {
                 let answered = Transfer { opc: want.dpc, dpc: want.opc, ..want.clone() };
                 screen.destinations.as_ref().is_none_or(|ranges| ranges.has(want.dpc))
-                    || self.may_come(screen, from, &answered)
+                    || of.may_come(screen, from, &answered)
             });
             match is_let {
                 true => wants.push(want),
-                false => self.offended(now, from, Why::Destination, &want),
+                false => {
+                    of.facts.add(Why::Destination.fact(), 1);
+                    self.offended(now, from, Why::Destination, &want);
+                }
             }
         }
     }
 
-    /// Whether an answer to this MSU would go to the peer that it came from: it has registered a
-    /// key with that point code.
-    fn has_registered(&self, peer: PeerId, transfer: &Transfer) -> bool {
-        let answer = Transfer { dpc: transfer.opc, opc: transfer.dpc, ..transfer.clone() };
-        let server = self.process.server_for(&answer);
-        server.is_some_and(|server| self.process.is_member(peer, server))
-    }
-
     /// Whether an ASP or IPSP may say that of destinations: they have to be such as its MSUs may
     /// come from. Counts it if not.
-    pub(crate) fn lets_say(&mut self, from: PeerId, what: &Indication) -> bool {
+    pub(crate) fn lets_say(&self, from: PeerId, what: &Indication, of: Context<'_>) -> bool {
         let (network, affected) = match what {
             Indication::Pause(network, affected)
             | Indication::Restrict(network, affected)
@@ -173,12 +235,12 @@ impl Gateway {
             Indication::Status(_, _, Cause::UserPartUnavailable(_), _)
                 if self.screens.get(&from).is_some_and(Screen::has_others) =>
             {
-                affected.mask == 0 && self.process.serves(from, network, affected.point_code)
+                affected.mask == 0 && of.process.serves(from, network, affected.point_code)
             }
-            _ => self.may_say(from, network, affected),
+            _ => self.may_say(from, network, affected, of),
         };
         if !is_let {
-            self.facts.add(Fact::ScreenedNetwork, 1);
+            of.facts.add(Fact::ScreenedNetwork, 1);
         }
         is_let
     }
@@ -188,14 +250,15 @@ impl Gateway {
         from: PeerId,
         network: Option<NetworkAppearance>,
         affected: Affected,
+        of: Context<'_>,
     ) -> bool {
         let Some(screen) = self.screens.get(&from) else { return false };
         let (first, last) = affected.bounds();
         // Nobody has all of a network behind it, but who is configured to.
         let is_one = affected.mask == 0;
-        let is_its = || is_one && self.process.serves(from, network, first);
+        let is_its = || is_one && of.process.serves(from, network, first);
         match &screen.origins {
-            _ if is_one && self.is_own(network, first) => false,
+            _ if is_one && of.own.has(network, first) => false,
             Origins::Any => is_one || affected.canonical() != Affected::ALL,
             Origins::Only(ranges) => ranges.has_all(first, last),
             Origins::Served(ranges) => ranges.has_all(first, last) || is_its(),
@@ -206,9 +269,9 @@ impl Gateway {
     }
 
     /// Peers of which something was screened of late.
-    pub(crate) fn offenders(&self, now: Time) -> impl Iterator<Item = (&str, Screened)> {
+    pub(crate) fn offenders(&self, now: Time) -> impl Iterator<Item = (PeerId, Screened)> {
         let recent = self.offenders.iter().filter(move |(_, it)| now.since(it.at) < ALARM);
-        recent.map(|(peer, screened)| (self.peer_name(*peer), *screened))
+        recent.map(|(peer, screened)| (*peer, *screened))
     }
 }
 

@@ -68,7 +68,8 @@ impl Gateway {
             false => None,
         };
         let transfer = self.imagined(ask, from)?;
-        let screened = from.and_then(|from| self.screened(from, &transfer));
+        let screened =
+            from.and_then(|from| self.screening.screened(from, &transfer, self.context()));
         let found = match screened {
             Some(why) => Found::discarded("", format!("an MSU {}", why.words())),
             None => self.found(from, &transfer),
@@ -97,7 +98,7 @@ impl Gateway {
         let dpc = code("dpc")?.ok_or_else(|| wrong("dpc", format.example()))?;
         let opc = match (code("opc")?, from) {
             (Some(opc), _) => opc,
-            (None, None) => self.own.first().copied().unwrap_or_default(),
+            (None, None) => self.own.codes.first().copied().unwrap_or_default(),
             (None, Some(_)) => {
                 return Err(wrong(
                     "opc",

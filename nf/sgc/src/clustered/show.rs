@@ -1,6 +1,7 @@
 //! What is counted and shown of a cluster.
 
-use crate::Gateway;
+use crate::operations::Tables;
+use crate::sccp_node::SccpNode;
 use cluster::{ClusterRow, Clustered, LinkRow, PartitionRow};
 use event::{Sheet, Table};
 use machine::Time;
@@ -115,39 +116,39 @@ fn measure(of: &Clustered, sheet: &Sheet<ClusterFact>) {
     drop(of.link_cells());
 }
 
-impl Gateway {
+impl SccpNode {
     pub(crate) fn show_cluster(&self, now: Time) -> Vec<ClusterRow> {
-        let dialogues = self.sccp.transactions.len();
-        self.sccp.clustered.as_ref().map(|it| it.nodes(now, dialogues)).unwrap_or_default()
+        let dialogues = self.transactions.len();
+        self.clustered.as_ref().map(|it| it.nodes(now, dialogues)).unwrap_or_default()
     }
 
     pub(crate) fn show_partitions(&self) -> Vec<PartitionRow> {
-        let dialogues = |partition| self.sccp.transactions.len_of(partition);
-        self.sccp.clustered.as_ref().map(|it| it.partitions(dialogues)).unwrap_or_default()
+        let dialogues = |partition| self.transactions.len_of(partition);
+        self.clustered.as_ref().map(|it| it.partitions(dialogues)).unwrap_or_default()
     }
 
     pub(crate) fn show_cluster_links(&self) -> Vec<LinkRow> {
-        self.sccp.clustered.as_ref().map(|it| it.links()).unwrap_or_default()
+        self.clustered.as_ref().map(|it| it.links()).unwrap_or_default()
     }
 
     /// This node is to serve nothing any more, or to take part again.
     pub(crate) fn drain_cluster(&mut self, drains: bool) -> Option<Vec<DrainRow>> {
-        let of = self.sccp.clustered.as_mut()?;
+        let of = self.clustered.as_mut()?;
         of.leave(drains);
         Some(vec![DrainRow { node: of.own().0, draining: drains, serving: of.open().len() }])
     }
 
     /// What has been counted in this step.
-    pub(crate) fn count_cluster(&self) {
-        if let Some(of) = &self.sccp.clustered {
-            count(of, &self.tables.cluster);
+    pub(crate) fn count_cluster(&self, tables: &Tables) {
+        if let Some(of) = &self.clustered {
+            count(of, &tables.cluster);
         }
     }
 
     /// Brings the facts of the cluster up to date.
-    pub(crate) fn show_cluster_facts(&self) {
-        let Some(of) = &self.sccp.clustered else { return };
-        measure(of, &self.tables.cluster);
+    pub(crate) fn show_cluster_facts(&self, tables: &Tables) {
+        let Some(of) = &self.clustered else { return };
+        measure(of, &tables.cluster);
         let rows = self.show_partitions();
         let names: Vec<String> = rows.iter().map(|it| it.partition.to_string()).collect();
         let rows = rows.iter().zip(&names).map(|(row, name)| {
@@ -161,6 +162,6 @@ impl Gateway {
             ];
             ([name.as_str()], values)
         });
-        self.tables.partitions.show(rows);
+        tables.partitions.show(rows);
     }
 }
