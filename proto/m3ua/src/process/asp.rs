@@ -1,4 +1,4 @@
-//! This process as an ASP: ASP Up, ASP Active and their answers (RFC 4666 §4.3.4).
+//! This process as an ASP: ASP Up, ASP Active and their answers, and NTFY (RFC 4666 §4.3.4).
 //!
 //! The management says what is wanted; what there is differs from it until the peer has
 //! acknowledged. `drive_…` sends the next message that brings them together, one at a time, and
@@ -6,7 +6,7 @@
 
 use super::complaint::Complaint;
 use super::{MemberState, Process};
-use crate::codec::{ErrorCode, Message, MessageType, Tag, TrafficMode};
+use crate::codec::{ErrorCode, Message, MessageType, Notification, Tag, TrafficMode};
 use crate::effects::Indication;
 use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
@@ -317,6 +317,49 @@ impl Process {
             self.settle(id, None);
         }
         self.drive_member(id, peer);
+    }
+
+    /// NTFY came.
+    pub(super) fn on_ntfy(&mut self, peer: PeerId, message: &Message<'_>) -> Result<(), Complaint> {
+        if !self.peers.find(peer).is_some_and(super::peer::Peer::is_asked) {
+            return Err(Complaint::unexpected(message));
+        }
+        self.count(Fact::NotifiesIn);
+        let what = message.word(Tag::Status).and_then(Notification::of);
+        let what = what.ok_or(Complaint::new(ErrorCode::InvalidParameterValue))?;
+        let identifier = message.word(Tag::AspIdentifier);
+        let (servers, unknown) = self.servers_named(peer, true, message);
+        if servers.is_empty() {
+            self.indicate(Indication::Notified(peer, None, what, identifier));
+        }
+        for server in servers {
+            self.indicate(Indication::Notified(peer, Some(server), what, identifier));
+            self.heed(server, peer, what);
+        }
+        if unknown.is_empty() {
+            Ok(())
+        } else {
+            Err(Complaint::context(ErrorCode::InvalidRoutingContext, unknown))
+        }
+    }
+
+    fn heed(&mut self, id: ServerId, peer: PeerId, what: Notification) {
+        let Some(server) = self.servers.find_mut(id) else { return };
+        let takes_over = server.settings.takes_over;
+        let Some(member) = server.member_mut(peer) else { return };
+        match what {
+            // Another one has the traffic now: to ask for it back would be a tug of war.
+            Notification::AlternateAspActive if member.state == MemberState::Active => {
+                member.wants_active = false;
+                self.set_member(id, peer, MemberState::Inactive);
+                self.settle(id, None);
+            }
+            Notification::Pending | Notification::InsufficientResources if takes_over => {
+                member.wants_active = true;
+                self.drive_member(id, peer);
+            }
+            _ => {}
+        }
     }
 }
 

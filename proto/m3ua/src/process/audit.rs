@@ -4,8 +4,7 @@ use super::complaint::Complaint;
 use super::network::{Availability, CONGESTION_LEVEL_MAX, Concerns, Gateway, Ss7Network};
 use super::{MemberState, Network, Process};
 use crate::codec::{
-    Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, ServerState, Tag,
-    UserCause,
+    Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, Tag, UserCause,
 };
 use crate::effects::Cause;
 use crate::facts::Fact;
@@ -240,14 +239,11 @@ impl Process {
             return (told, level);
         }
         let one = Some(range.point_code).filter(|_| range.mask == 0);
-        let Some(servers) = one.and_then(|dpc| self.keys.get(&(true, network, dpc))) else {
+        let Some(servers) = one.and_then(|dpc| self.servers.at(network, dpc)) else {
             let status = if is_restarting { Availability::Unavailable } else { self.unknown() };
             return (status, level);
         };
-        let is_served = servers.iter().any(|server| {
-            let state = self.server_state(*server);
-            matches!(state, Some(ServerState::Active | ServerState::Pending))
-        });
+        let is_served = servers.iter().any(|server| self.servers.can_serve(*server));
         let status = if is_served { Availability::Available } else { Availability::Unavailable };
         (status, level)
     }

@@ -56,67 +56,15 @@ impl Process {
         if !settings.key.fits() {
             return Err(Refused::Key);
         }
-        if self.overlapping(&settings.key, settings.side, None).is_some() {
+        if self.servers.overlapping(&settings.key, settings.side, None).is_some() {
             return Err(Refused::Overlap);
         }
         let is_there = settings.side == Side::There;
         let context = settings.routing_context.filter(|_| is_there);
-        if context.is_some_and(|context| self.is_taken(context)) {
+        if context.is_some_and(|context| self.servers.is_taken(context)) {
             return Err(Refused::RoutingContext);
         }
-        let id = self.servers.insert(Server::new(settings, registrant));
-        if let Some(context) = context {
-            self.names.insert(context, id);
-        }
-        self.index_key(id);
-        Ok(id)
-    }
-
-    /// Whether an Application Server of peers has that name.
-    pub(super) fn is_taken(&self, context: RoutingContext) -> bool {
-        self.names.contains_key(&context)
-    }
-
-    /// Another Application Server of that side that some traffic of the key belongs to.
-    pub(super) fn overlapping(
-        &self,
-        key: &crate::settings::Key,
-        side: Side,
-        except: Option<ServerId>,
-    ) -> Option<ServerId> {
-        let destinations = key.destinations.iter();
-        let near = destinations.flat_map(|destination| {
-            self.keys.get(&(side == Side::There, key.network, destination.dpc))
-        });
-        near.flatten().copied().find(|id| {
-            let server = self.servers.find(*id);
-            Some(*id) != except && server.is_some_and(|server| server.settings.key.overlaps(key))
-        })
-    }
-
-    pub(super) fn index_key(&mut self, id: ServerId) {
-        let Some(server) = self.servers.find(id) else { return };
-        let is_there = server.settings.side == Side::There;
-        for destination in &server.settings.key.destinations {
-            let place = (is_there, server.settings.key.network, destination.dpc);
-            let servers = self.keys.entry(place).or_default();
-            if !servers.contains(&id) {
-                servers.push(id);
-            }
-        }
-    }
-
-    pub(super) fn unindex_key(&mut self, id: ServerId) {
-        let Some(server) = self.servers.find(id) else { return };
-        let is_there = server.settings.side == Side::There;
-        for destination in &server.settings.key.destinations {
-            let place = (is_there, server.settings.key.network, destination.dpc);
-            let Some(servers) = self.keys.get_mut(&place) else { continue };
-            servers.retain(|server| *server != id);
-            if servers.is_empty() {
-                self.keys.remove(&place);
-            }
-        }
+        Ok(self.servers.insert(Server::new(settings, registrant)))
     }
 
     /// Takes an Application Server away; MSUs that wait for it are discarded.
@@ -134,11 +82,7 @@ impl Process {
         }
         self.expire(id);
         self.timers.cancel(Timer::Recovery(id));
-        self.unindex_key(id);
-        let removed = self.servers.remove(id).and_then(|server| server.settings.routing_context);
-        if let Some(context) = removed.filter(|context| self.names.get(context) == Some(&id)) {
-            self.names.remove(&context);
-        }
+        self.servers.remove(id);
     }
 
     /// Makes a peer an ASP of an Application Server, or this process one at that peer.

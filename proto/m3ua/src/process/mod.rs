@@ -5,12 +5,12 @@ mod audit;
 mod complaint;
 mod configure;
 mod network;
-mod notify;
 mod peer;
 mod receive;
 mod register;
 mod registration;
 mod server;
+mod servers;
 mod sgp;
 mod status;
 mod transfer;
@@ -20,9 +20,9 @@ pub use status::{DestinationStatus, MemberStatus, PeerStatus, ServerStatus};
 pub use transfer::Course;
 
 use crate::codec::{
-    MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,
+    Affected, MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,
 };
-use crate::effects::{In, Indication, Out};
+use crate::effects::{In, Indication, Out, Transfer};
 use crate::facts::Fact;
 use crate::id::{PeerId, ServerId, Table};
 use crate::parameters::Parameters;
@@ -35,6 +35,7 @@ use machine::{Machine, Time};
 use network::{Gateway, Ss7Network};
 use peer::Peer;
 use server::{Member, MemberState, Server};
+use servers::Servers;
 use std::collections::BTreeMap;
 use transfer::Holder;
 
@@ -59,11 +60,7 @@ pub struct Settings {
 pub struct Process {
     settings: Settings,
     peers: Table<PeerId, Peer>,
-    servers: Table<ServerId, Server>,
-    /// Application Servers by the destinations in their keys.
-    keys: BTreeMap<(bool, Network, PointCode), Vec<ServerId>>,
-    /// Application Servers of peers by name.
-    names: BTreeMap<RoutingContext, ServerId>,
+    servers: Servers,
     /// Signalling Gateways that this process reaches as an ASP.
     gateways: BTreeMap<(Network, u16), Gateway>,
     /// The SS7 networks behind this process as an SGP.
@@ -86,9 +83,7 @@ impl Process {
         Ok(Self {
             settings,
             peers: Table::new(),
-            servers: Table::new(),
-            keys: BTreeMap::new(),
-            names: BTreeMap::new(),
+            servers: Servers::new(),
             gateways: BTreeMap::new(),
             ss7: BTreeMap::new(),
             timers: Timers::default(),
@@ -115,6 +110,79 @@ impl Process {
     #[must_use]
     pub fn server_state(&self, server: ServerId) -> Option<ServerState> {
         Some(self.servers.find(server)?.state)
+    }
+
+    /// The Application Servers, those that were registered included.
+    pub fn servers(&self) -> impl Iterator<Item = ServerId> + '_ {
+        self.servers.iter().map(|(id, _)| id)
+    }
+
+    /// The state of a peer; `None` when there is none.
+    #[must_use]
+    pub fn peer_status(&self, peer: PeerId) -> Option<PeerStatus> {
+        self.peers.find(peer).map(PeerStatus::of)
+    }
+
+    /// The state of an Application Server; `None` when there is none.
+    #[must_use]
+    pub fn server_status(&self, server: ServerId) -> Option<ServerStatus<'_>> {
+        self.servers.find(server).map(ServerStatus::of)
+    }
+
+    /// The Application Server of peers whose key an MSU belongs to.
+    #[inline]
+    #[must_use]
+    pub fn server_for(&self, transfer: &Transfer) -> Option<ServerId> {
+        self.servers.of_transfer(transfer)
+    }
+
+    /// Whether a peer has part in an Application Server.
+    #[must_use]
+    pub fn is_member(&self, peer: PeerId, server: ServerId) -> bool {
+        self.servers.is_member(peer, server)
+    }
+
+    /// The destinations in a range that are in keys of Application Servers of peers: how many of
+    /// these can take traffic now, and how many there are.
+    #[must_use]
+    pub fn served(
+        &self,
+        network: Option<NetworkAppearance>,
+        range: Affected,
+    ) -> Vec<(PointCode, usize, usize)> {
+        self.servers.served(network, range)
+    }
+
+    /// Whether a peer is a member of an Application Server of that destination.
+    #[must_use]
+    pub fn serves(&self, peer: PeerId, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
+        let mut servers = self.servers.at(network, dpc).unwrap_or_default().iter();
+        servers.any(|it| self.servers.is_member(peer, *it))
+    }
+
+    /// The level of congestion of a destination, as it was told by [`In::Status`].
+    #[must_use]
+    pub fn congestion(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> u8 {
+        self.ss7.get(&network).map_or(0, |table| table.congestion.value(dpc))
+    }
+
+    /// Whether this process is an ASP in that network: then a gateway may have a way.
+    #[must_use]
+    pub fn has_gateways(&self, network: Option<NetworkAppearance>) -> bool {
+        self.gateways.range((network, 0)..=(network, u16::MAX)).next().is_some()
+    }
+
+    /// Application Servers at most from now on; those that there are stay.
+    pub const fn set_servers_max(&mut self, servers_max: usize) {
+        self.settings.servers_max = servers_max;
+    }
+
+    /// Destinations that are unavailable, restricted or congested, as gateways told it and as the
+    /// SS7 network behind this process did, and those that are well within a range that is not:
+    /// `max` at most, of each teller the wider ranges first.
+    #[must_use]
+    pub fn destinations(&self, max: usize) -> Vec<DestinationStatus> {
+        status::destinations(&self.gateways, &self.ss7, max)
     }
 
     /// MSUs that wait for an Application Server.
@@ -249,16 +317,6 @@ impl Process {
         let serves = |state| matches!(state, ServerState::Active | ServerState::Pending);
         if serves(was) != serves(next) {
             self.key_served(id, serves(next));
-        }
-    }
-
-    /// Heartbeats begin or end with their parameter.
-    fn arm_beats(&mut self) {
-        for (peer, _) in self.peers.iter().filter(|(_, peer)| peer.association.is_some()) {
-            match self.settings.parameters.t_beat {
-                Some(t_beat) => self.timers.arm(Timer::Beat(peer), self.now + t_beat),
-                None => self.timers.cancel(Timer::Beat(peer)),
-            }
         }
     }
 

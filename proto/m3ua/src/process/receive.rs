@@ -253,6 +253,69 @@ impl Process {
         self.timers.arm(Timer::Beat(peer), now + t_beat);
     }
 
+    /// Heartbeats begin or end with their parameter.
+    pub(super) fn arm_beats(&mut self) {
+        for (peer, _) in self.peers.iter().filter(|(_, peer)| peer.association.is_some()) {
+            match self.settings.parameters.t_beat {
+                Some(t_beat) => self.timers.arm(Timer::Beat(peer), self.now + t_beat),
+                None => self.timers.cancel(Timer::Beat(peer)),
+            }
+        }
+    }
+
+    /// Sends an ERR about the message `bytes`.
+    fn complain(&mut self, peer: PeerId, complaint: &Complaint, bytes: &[u8]) {
+        self.count(Fact::ErrorsOut);
+        self.indicate(Indication::Offended(peer, complaint.code));
+        self.send(peer, MessageType::Err, |writer| complaint.write(writer, bytes));
+    }
+
+    /// An ERR came: what was refused is asked for again after a longer time.
+    fn on_err(&mut self, peer: PeerId, message: &Message<'_>) {
+        self.count(Fact::ErrorsIn);
+        let number = message.word(Tag::ErrorCode).unwrap_or_default();
+        self.indicate(Indication::Error(peer, number));
+        let again = self.now + self.settings.parameters.t_refused;
+        let code = ErrorCode::of(number);
+        let refuses_up = matches!(
+            code,
+            Some(
+                ErrorCode::InvalidVersion
+                    | ErrorCode::RefusedManagementBlocking
+                    | ErrorCode::AspIdentifierRequired
+                    | ErrorCode::InvalidAspIdentifier
+            )
+        );
+        let asked = self.peers.find(peer).and_then(|peer| peer.asked);
+        if let Some((MessageType::AspUp, _)) = asked.filter(|_| refuses_up) {
+            return self.timers.arm(Timer::Ack(peer), again);
+        }
+        let refuses_member = matches!(
+            code,
+            Some(
+                ErrorCode::RefusedManagementBlocking
+                    | ErrorCode::UnsupportedTrafficModeType
+                    | ErrorCode::InvalidRoutingContext
+                    | ErrorCode::NoConfiguredAs
+                    | ErrorCode::UnsupportedMessageClass
+            )
+        );
+        if !refuses_member {
+            return;
+        }
+        let contexts: Vec<RoutingContext> = message.routing_contexts().collect();
+        for server in self.servers_of(peer, true) {
+            let member = self.servers.find(server).and_then(|server| server.member(peer));
+            let is_meant = |context| contexts.is_empty() || contexts.contains(&context);
+            let refused = member.filter(|member| {
+                member.asked.is_some() && member.routing_context.is_none_or(is_meant)
+            });
+            if refused.is_some() {
+                self.timers.arm(Timer::MemberAck(server, peer), again);
+            }
+        }
+    }
+
     /// The role towards a peer.
     pub(super) fn role(&self, peer: PeerId) -> Option<Role> {
         self.peers.find(peer).map(|peer| peer.settings.role)

@@ -110,7 +110,7 @@ impl Process {
     /// The Application Server of a key. One without a Network Appearance is for any (§3.6.1): that
     /// in which it is found, else the only one there is.
     fn find_key(&self, key: &mut Key) -> Result<Option<ServerId>, RegistrationStatus> {
-        if let Some(id) = self.server_of_key(key) {
+        if let Some(id) = self.servers.of_key(key) {
             return Ok(Some(id));
         }
         let networks = self.networks();
@@ -119,7 +119,7 @@ impl Process {
         }
         for network in &networks {
             let found = Key { network: *network, ..key.clone() };
-            if let Some(id) = self.server_of_key(&found) {
+            if let Some(id) = self.servers.of_key(&found) {
                 *key = found;
                 return Ok(Some(id));
             }
@@ -150,14 +150,6 @@ impl Process {
             servers.filter(|it| it.settings.side == Side::There && it.registrant.is_none())
         };
         fixed().next().is_none() || fixed().any(|it| it.settings.key.network == Some(network))
-    }
-
-    fn server_of_key(&self, key: &Key) -> Option<ServerId> {
-        let first = key.destinations.first()?;
-        let near = self.keys.get(&(true, key.network, first.dpc))?;
-        near.iter()
-            .copied()
-            .find(|id| self.servers.find(*id).is_some_and(|server| server.settings.key == *key))
     }
 
     fn register_at(
@@ -203,14 +195,10 @@ impl Process {
         let Some(server) = self.servers.find(id) else { return refused };
         let is_its_own =
             server.registrant.is_some() && server.members.iter().all(|it| it.peer == peer);
-        if !is_its_own || self.overlapping(&key, Side::There, Some(id)).is_some() {
+        if !is_its_own || self.servers.overlapping(&key, Side::There, Some(id)).is_some() {
             return refused;
         }
-        self.unindex_key(id);
-        if let Some(server) = self.servers.find_mut(id) {
-            server.settings.key = key;
-        }
-        self.index_key(id);
+        self.servers.change_key(id, key);
         Ok(id)
     }
 
@@ -224,17 +212,10 @@ impl Process {
         if self.settings.parameters.registration != Registration::Open {
             return Err(RegistrationStatus::NotProvisioned);
         }
-        if wanted.is_some_and(|context| self.is_taken(context)) {
+        if wanted.is_some_and(|context| self.servers.is_taken(context)) {
             return Err(RegistrationStatus::ChangeRefused);
         }
-        // The lowest name that is free: the names that are taken stand in order.
-        let taken = self
-            .names
-            .range(RoutingContext(1)..)
-            .zip(1..)
-            .take_while(|((name, _), number)| name.0 == *number);
-        let free = RoutingContext(taken.last().map_or(1, |(_, number)| number + 1));
-        let context = wanted.unwrap_or(free);
+        let context = wanted.unwrap_or_else(|| self.servers.free_name());
         let mut settings = ServerSettings::new(Side::There, Some(context), key);
         settings.mode = mode;
         let id = self.insert_server(settings, Some(peer)).map_err(refusal)?;
@@ -289,7 +270,7 @@ impl Process {
                 DeregistrationStatus::CurrentlyActive
             }
             Some(_) => DeregistrationStatus::Deregistered,
-            None if self.is_taken(context) => DeregistrationStatus::NotRegistered,
+            None if self.servers.is_taken(context) => DeregistrationStatus::NotRegistered,
             None => DeregistrationStatus::InvalidRoutingContext,
         }
     }

@@ -1,5 +1,5 @@
 //! This process as an SGP, or as the IPSP that is asked: ASP Up, ASP Down, ASP Active and ASP
-//! Inactive of peers (RFC 4666 §4.3.4).
+//! Inactive of peers, and who is told by NTFY of what follows (RFC 4666 §4.3.4).
 
 use super::complaint::Complaint;
 use super::{MemberState, Process};
@@ -283,6 +283,63 @@ impl Process {
             return Err(Complaint::new(ErrorCode::NoConfiguredAs));
         }
         Ok((servers, unknown))
+    }
+
+    /// Tells those ASPs of an Application Server that are up and that `concerns` picks.
+    pub(super) fn notify(
+        &mut self,
+        id: ServerId,
+        what: Notification,
+        identifier: Option<u32>,
+        concerns: impl Fn(PeerId) -> bool,
+    ) {
+        let Some(server) = self.servers.find(id) else { return };
+        let members = server.members.iter();
+        let told = members.filter(|member| {
+            let asks = self.peers.find(member.peer).and_then(|peer| {
+                peer.asks_for(server.settings.side).map(|is_asked| !is_asked && peer.is_up_here)
+            });
+            member.state != MemberState::Down && asks == Some(true) && concerns(member.peer)
+        });
+        let told: Vec<(PeerId, Option<RoutingContext>)> =
+            told.map(|member| (member.peer, member.routing_context)).collect();
+        for (peer, context) in told {
+            self.count(Fact::NotifiesOut);
+            self.send(peer, MessageType::Ntfy, |writer| {
+                writer
+                    .word(Tag::Status, what.number())
+                    .optional(Tag::AspIdentifier, identifier)
+                    .routing_contexts(context.into_iter())
+                    .end();
+            });
+        }
+    }
+
+    /// Tells every ASP the state of an Application Server.
+    pub(super) fn notify_state(&mut self, id: ServerId, failed: Option<u32>) {
+        let state = self.server_state(id).and_then(Notification::of_state);
+        if let Some(what) = state {
+            self.notify(id, what, failed, |_| true);
+        }
+    }
+
+    /// Tells one ASP, which has just come up.
+    pub(super) fn notify_one(&mut self, id: ServerId, peer: PeerId) {
+        let state = self.server_state(id).and_then(Notification::of_state);
+        if let Some(what) = state {
+            self.notify(id, what, None, |other| other == peer);
+        }
+    }
+
+    /// Tells the inactive ASPs that fewer are active than the load needs.
+    pub(super) fn notify_lack(&mut self, id: ServerId) {
+        let Some(server) = self.servers.find(id).filter(|server| server.lacks_asps()) else {
+            return;
+        };
+        let inactive = server.members.iter().filter(|it| it.state == MemberState::Inactive);
+        let inactive: Vec<PeerId> = inactive.map(|member| member.peer).collect();
+        let what = Notification::InsufficientResources;
+        self.notify(id, what, None, |peer| inactive.contains(&peer));
     }
 }
 

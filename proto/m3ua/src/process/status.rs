@@ -1,14 +1,14 @@
 //! What can be seen of a process: peers, Application Servers, and destinations that are not as
 //! they should be.
 
-use super::network::{Availability, shown};
-use super::{Member, MemberState, Process};
-use crate::codec::{
-    Affected, NetworkAppearance, PointCode, RoutingContext, ServerState, TrafficMode,
-};
-use crate::effects::Transfer;
+use super::network::{Availability, Gateway, Ss7Network, shown};
+use super::peer::Peer;
+use super::server::Server;
+use super::{Member, MemberState, Network};
+use crate::codec::{Affected, NetworkAppearance, RoutingContext, ServerState, TrafficMode};
 use crate::id::{PeerId, ServerId};
 use crate::settings::ServerSettings;
+use std::collections::BTreeMap;
 
 /// A peer as the operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,139 +76,67 @@ pub struct DestinationStatus {
     pub congestion: u8,
 }
 
-impl Process {
-    /// The Application Servers, those that were registered included.
-    pub fn servers(&self) -> impl Iterator<Item = ServerId> + '_ {
-        self.servers.iter().map(|(id, _)| id)
+impl PeerStatus {
+    pub(super) fn of(peer: &Peer) -> Self {
+        Self {
+            is_associated: peer.association.is_some(),
+            is_up_there: peer.is_up_there,
+            is_up_here: peer.is_up_here,
+            is_blocked: peer.is_blocked,
+            asp_identifier: peer.asp_identifier,
+            congestion: peer.congestion,
+            servers: peer.servers.clone(),
+        }
     }
+}
 
-    /// The state of a peer; `None` when there is none.
-    #[must_use]
-    pub fn peer_status(&self, peer: PeerId) -> Option<PeerStatus> {
-        let found = self.peers.find(peer)?;
-        Some(PeerStatus {
-            is_associated: found.association.is_some(),
-            is_up_there: found.is_up_there,
-            is_up_here: found.is_up_here,
-            is_blocked: found.is_blocked,
-            asp_identifier: found.asp_identifier,
-            congestion: found.congestion,
-            servers: found.servers.clone(),
-        })
-    }
-
-    /// The state of an Application Server; `None` when there is none.
-    #[must_use]
-    pub fn server_status(&self, server: ServerId) -> Option<ServerStatus<'_>> {
-        let found = self.servers.find(server)?;
-        let member = |member: &Member| MemberStatus {
+impl MemberStatus {
+    fn of(member: &Member) -> Self {
+        Self {
             peer: member.peer,
             routing_context: member.routing_context,
             is_up: member.state != MemberState::Down,
             is_active: member.state == MemberState::Active,
             is_registered: member.is_registered,
-        };
-        Some(ServerStatus {
-            settings: &found.settings,
-            state: found.state,
-            mode: found.mode,
-            is_dynamic: found.registrant.is_some(),
-            waiting: found.waiting.len(),
-            members: found.members.iter().map(member).collect(),
-        })
+        }
     }
+}
 
-    /// The Application Server of peers whose key an MSU belongs to.
-    #[inline]
-    #[must_use]
-    pub fn server_for(&self, transfer: &Transfer) -> Option<ServerId> {
-        let near = self.keys.get(&(true, transfer.network, transfer.dpc))?;
-        near.iter().copied().find(|id| {
-            let server = self.servers.find(*id);
-            server.is_some_and(|server| {
-                server.settings.key.takes(transfer.dpc, transfer.si, transfer.opc)
-            })
-        })
+impl<'a> ServerStatus<'a> {
+    pub(super) fn of(server: &'a Server) -> Self {
+        Self {
+            settings: &server.settings,
+            state: server.state,
+            mode: server.mode,
+            is_dynamic: server.registrant.is_some(),
+            waiting: server.waiting.len(),
+            members: server.members.iter().map(MemberStatus::of).collect(),
+        }
     }
+}
 
-    /// Whether a peer has part in an Application Server.
-    #[must_use]
-    pub fn is_member(&self, peer: PeerId, server: ServerId) -> bool {
-        self.servers.find(server).is_some_and(|server| server.member(peer).is_some())
-    }
-
-    /// The destinations in a range that are in keys of Application Servers of peers: how many of
-    /// these can take traffic now, and how many there are.
-    #[must_use]
-    pub fn served(
-        &self,
-        network: Option<NetworkAppearance>,
-        range: Affected,
-    ) -> Vec<(PointCode, usize, usize)> {
-        let (first, last) = range.bounds();
-        let near = self.keys.range((true, network, first)..=(true, network, last));
-        let takes = |id: &&ServerId| {
-            let state = self.server_state(**id);
-            matches!(state, Some(ServerState::Active | ServerState::Pending))
-        };
-        near.map(|((_, _, dpc), servers)| {
-            (*dpc, servers.iter().filter(takes).count(), servers.len())
-        })
-        .collect()
-    }
-
-    /// Whether a peer is a member of an Application Server of that destination.
-    #[must_use]
-    pub fn serves(&self, peer: PeerId, network: Option<NetworkAppearance>, dpc: PointCode) -> bool {
-        let servers = self.keys.get(&(true, network, dpc));
-        servers.is_some_and(|servers| servers.iter().any(|it| self.is_member(peer, *it)))
-    }
-
-    /// The level of congestion of a destination, as it was told by [`crate::In::Status`].
-    #[must_use]
-    pub fn congestion(&self, network: Option<NetworkAppearance>, dpc: PointCode) -> u8 {
-        self.ss7.get(&network).map_or(0, |table| table.congestion.value(dpc))
-    }
-
-    /// Whether this process is an ASP in that network: then a gateway may have a way.
-    #[must_use]
-    pub fn has_gateways(&self, network: Option<NetworkAppearance>) -> bool {
-        self.gateways.range((network, 0)..=(network, u16::MAX)).next().is_some()
-    }
-
-    /// Application Servers at most from now on; those that there are stay.
-    pub const fn set_servers_max(&mut self, servers_max: usize) {
-        self.settings.servers_max = servers_max;
-    }
-
-    /// Destinations that are unavailable, restricted or congested, as gateways told it and as the
-    /// SS7 network behind this process did, and those that are well within a range that is not:
-    /// `max` at most, of each teller the wider ranges first.
-    #[must_use]
-    pub fn destinations(&self, max: usize) -> Vec<DestinationStatus> {
-        let gateways = self.gateways.iter().flat_map(|((network, number), gateway)| {
-            shown(&gateway.availability, &gateway.congestion).map(
-                |(affected, availability, congestion)| {
-                    let gateway = Some(*number);
-                    let network = *network;
-                    DestinationStatus { network, affected, gateway, availability, congestion }
-                },
-            )
-        });
-        let ss7 = self.ss7.iter().flat_map(|(network, table)| {
-            shown(&table.availability, &table.congestion).map(
-                |(affected, availability, congestion)| {
-                    let network = *network;
-                    DestinationStatus { network, affected, gateway: None, availability, congestion }
-                },
-            )
-        });
-        let mut all: Vec<DestinationStatus> = gateways.chain(ss7).collect();
-        all.sort_by_key(|it| {
-            let range = (core::cmp::Reverse(it.affected.mask), it.affected.point_code);
-            (it.gateway.is_none(), it.network, it.gateway, range)
-        });
-        all.truncate(max);
-        all
-    }
+/// What gateways and the SS7 network behind this process have told: of each teller the wider ranges
+/// first.
+pub(super) fn destinations(
+    gateways: &BTreeMap<(Network, u16), Gateway>,
+    ss7: &BTreeMap<Network, Ss7Network>,
+    max: usize,
+) -> Vec<DestinationStatus> {
+    let row = |network: Network, gateway: Option<u16>, (affected, availability, congestion)| {
+        DestinationStatus { network, affected, gateway, availability, congestion }
+    };
+    let gateways = gateways.iter().flat_map(|((network, number), gateway)| {
+        let told = shown(&gateway.availability, &gateway.congestion);
+        told.map(move |it| row(*network, Some(*number), it))
+    });
+    let ss7 = ss7.iter().flat_map(|(network, table)| {
+        shown(&table.availability, &table.congestion).map(move |it| row(*network, None, it))
+    });
+    let mut all: Vec<DestinationStatus> = gateways.chain(ss7).collect();
+    all.sort_by_key(|it| {
+        let range = (core::cmp::Reverse(it.affected.mask), it.affected.point_code);
+        (it.gateway.is_none(), it.network, it.gateway, range)
+    });
+    all.truncate(max);
+    all
 }

@@ -190,20 +190,6 @@ impl Process {
         waiting
     }
 
-    /// The Application Server of this process that an MSU comes from: the one with its
-    /// Originating Point Code, else the only one there is in the network.
-    fn server_from(&self, transfer: &Transfer) -> Option<ServerId> {
-        if let Some(near) = self.keys.get(&(false, transfer.network, transfer.opc)) {
-            return near.first().copied();
-        }
-        let first = crate::codec::PointCode::default();
-        let network = transfer.network;
-        let mut here = self.keys.range((false, network, first)..);
-        let (place, servers) = here.next()?;
-        let is_only = here.next().is_none_or(|(next, _)| next.0 || next.1 != network);
-        (!place.0 && place.1 == network && is_only).then(|| servers.first().copied())?
-    }
-
     /// Where an MSU would go now; nothing is sent.
     #[must_use]
     pub fn course(&self, transfer: &Transfer) -> Course {
@@ -242,7 +228,7 @@ impl Process {
 
     /// The SGP of the best Signalling Gateway: the one that owns the flow if it is among the best.
     fn gateway_for(&self, transfer: &Transfer) -> Option<&Member> {
-        let server = self.servers.find(self.server_from(transfer)?)?;
+        let server = self.servers.find(self.servers.from(transfer)?)?;
         let network = transfer.network;
         let rank = |peer: PeerId| -> Option<(u8, u8)> {
             let settings = &self.peers.find(peer)?.settings;
