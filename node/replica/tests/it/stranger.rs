@@ -138,10 +138,13 @@ fn forged_and_replayed_datagrams_between_two_real_nodes_are_counted_and_move_not
     let [a, b] = [("a", 0), ("b", 1)].map(|(name, n)| node(name, ports[n], wire.at(n), None));
     a.attach(Orders::default());
     b.attach(Orders::default());
-    until("one is active, and they hear each other", || {
+    until("one is active, and the other has heard so", || {
         wire.carry();
         let standings = [a.standing(), b.standing()];
-        standings[0].role == Role::Active && standings.iter().all(|it| it.is_peer_alive)
+        let is_told = standings[1].epoch == standings[0].epoch;
+        let is_settled = is_told && standings[1].role == Role::Standby;
+        let is_heard = standings.iter().all(|it| it.is_peer_alive);
+        standings[0].role == Role::Active && is_heard && is_settled
     });
     let epoch = a.standing().epoch;
     let forged = forged();
