@@ -39,6 +39,7 @@ pub(crate) struct ByDiameter {
     facts: Sheet<HomeFact>,
     pending: BTreeMap<u64, Pending>,
     watches: Watches,
+    origin: sh::Origin,
     tokens: u64,
     /// What the gateway is to be told.
     told: VecDeque<Input>,
@@ -54,6 +55,7 @@ impl ByDiameter {
             facts: Sheet::new(),
             pending: BTreeMap::new(),
             watches: Watches::default(),
+            origin: sh::Origin::default(),
             tokens: 0,
             told: VecDeque::new(),
             seed,
@@ -66,6 +68,7 @@ impl ByDiameter {
         // No two nodes draw alike.
         self.seed.random[31] = self.seed.random[31].wrapping_add(1);
         self.seed.now = now;
+        self.origin = sh::Origin::of(config);
         let section = config.diameter_section();
         self.peers = section.and_then(|it| Peers::new(&it, Arc::default(), self.seed).ok());
         let seconds = now.as_millis() / 1_000;
@@ -76,6 +79,7 @@ impl ByDiameter {
     pub(crate) fn configure(&mut self, now: Time, config: &Ipsmgw, out: &mut Effects) {
         match (&mut self.peers, config.diameter_section()) {
             (Some(peers), Some(section)) if peers.continues(&section) => {
+                self.origin = sh::Origin::of(config);
                 return peers.configure(now, &section, out);
             }
             (Some(peers), _) => peers.abandon(now, out),

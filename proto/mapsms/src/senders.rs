@@ -58,7 +58,8 @@ impl Senders {
         if let Some((known, _)) = self.seen.get(&sum) {
             return Some(known.clone());
         }
-        if self.seen.len() >= REMEMBERED_MAX {
+        // Those that were forgotten early stand here until their time is over.
+        if self.due.len() >= REMEMBERED_MAX {
             self.forget_first();
         }
         self.count += 1;
@@ -117,5 +118,16 @@ mod tests {
         senders.reported(7, &[3, 1]);
         assert_eq!(senders.seen(now, 7), Some(Known::Reported(vec![3, 1])));
         assert_eq!(senders.seen(senders.deadline().unwrap(), 7), None);
+    }
+
+    #[test]
+    fn messages_that_fail_and_come_again_take_no_more_room_than_others() {
+        let now = Time::from_millis(1);
+        let mut senders = Senders::new(Rate::new(1.0, Some(2)), Duration::from_secs(10));
+        for sum in 0..REMEMBERED_MAX as u64 + 10 {
+            assert_eq!(senders.seen(now, sum), None);
+            senders.forget(sum);
+        }
+        assert_eq!((senders.due.len(), senders.seen.len()), (REMEMBERED_MAX, 0));
     }
 }

@@ -260,7 +260,10 @@ impl NextHops {
                 let is_there = it.flow.remote.ip() == there.remote.ip();
                 is_there && it.health == Health::Down && was_long_ago
             };
-            hop.endpoints.iter_mut().filter(is_meant).for_each(|it| it.probe_at = now);
+            hop.endpoints
+                .iter_mut()
+                .filter(is_meant)
+                .for_each(|it| it.probe_at = it.probe_at.min(now));
         }
     }
 

@@ -274,10 +274,13 @@ impl Links {
             it,
             Indication::Begin { .. } | Indication::Begun { .. } | Indication::Resume { .. }
         );
-        if let Indication::Begun { reference, .. }
-        | Indication::Refused { reference: Some(reference), .. } = &it
-        {
-            self.begins.remove(reference);
+        let begun = match &it {
+            Indication::Begun { reference, .. } => Some(*reference),
+            Indication::Refused { reference, .. } => *reference,
+            _ => None,
+        };
+        if let Some(reference) = begun {
+            self.begins.remove(&reference);
         }
         let is_last = it.is_last();
         if let Some(place) = it.dialogue_mut() {
@@ -294,6 +297,10 @@ impl Links {
                     let portion = Portion::default();
                     link.request(&Request::UAbort { dialogue: theirs, portion }, out);
                 }
+                if begun.is_some() {
+                    let (reference, why) = (begun, Refusal::Full);
+                    self.told.push_back(Indication::Refused { reference, dialogue: None, why });
+                }
                 return;
             };
             *place = number;
@@ -304,8 +311,9 @@ impl Links {
         self.told.push_back(it);
     }
 
+    /// Those that were asked for have their room: what others begin does not take it.
     fn numbered(&mut self, port: PortId, theirs: u64) -> Option<u64> {
-        if self.dialogues.len() >= self.dialogues_max {
+        if self.dialogues.len() + self.begins.len() >= self.dialogues_max {
             return None;
         }
         self.last += 1;

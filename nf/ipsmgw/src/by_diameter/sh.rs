@@ -45,6 +45,30 @@ pub(crate) struct To<'a> {
     pub host: Option<&'a str>,
 }
 
+/// Who may notify: the home subscriber server that was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Origin {
+    host: Option<String>,
+    realm: String,
+}
+
+impl Origin {
+    pub(crate) fn of(config: &Ipsmgw) -> Self {
+        let host = config.hss.as_ref().and_then(|it| it.host.clone());
+        Self { host, realm: config.home_realm().unwrap_or_default().to_owned() }
+    }
+
+    /// Whether a request is of it, by the host and realm in which it originated (RFC 6733 §6.3,
+    /// §6.4): peers between it and this node leave these alone.
+    fn is_of(&self, message: &Message<'_>) -> bool {
+        let is = |row, name: &str| {
+            message.avps().find(row).is_some_and(|it| it.data.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let is_host = self.host.as_ref().is_none_or(|it| is(&base::ORIGIN_HOST, it));
+        is_host && is(&base::ORIGIN_REALM, &self.realm)
+    }
+}
+
 /// What a request of an application of 3GPP begins with.
 pub(crate) fn begin<'a>(
     own: &diameter::Settings,
@@ -204,7 +228,8 @@ impl ByDiameter {
         let mut found =
             ["UEReachabilityForIP", "UEIPReachabilityMME"].iter().filter_map(|it| text_of(xml, it));
         let is_reachable = found.any(|it| it == REACHABLE);
-        let known = self.watches.take(identity);
+        let is_home = self.origin.is_of(message);
+        let known = is_home.then(|| self.watches.take(identity)).flatten();
         let (is_known, msisdn) = (known.is_some(), known.filter(|_| is_reachable));
         let Some(peers) = &mut self.peers else { return };
         let mut octets = Vec::new();
@@ -229,6 +254,38 @@ impl ByDiameter {
             }
             None if is_known => {}
             None => self.facts.add(HomeFact::Unwanted, 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_is_the_home_subscriber_servers_by_realm_and_host() {
+        let origin = |host: Option<&str>| Origin {
+            host: host.map(String::from),
+            realm: String::from("home.example"),
+        };
+        let says = |host: &str, realm: &str| {
+            let mut octets = Vec::new();
+            Writer::request(&mut octets, &sh::PUSH_NOTIFICATION, sh::SH.id)
+                .put(&base::ORIGIN_HOST, host)
+                .put(&base::ORIGIN_REALM, realm)
+                .end()
+                .unwrap();
+            octets
+        };
+        for (host, said_host, said_realm, expected) in [
+            (None, "any.home.example", "HOME.example", true),
+            (None, "hss.home.example", "elsewhere.example", false),
+            (Some("hss.home.example"), "HSS.home.example", "home.example", true),
+            (Some("hss.home.example"), "other.home.example", "home.example", false),
+        ] {
+            let octets = says(said_host, said_realm);
+            let message = Message::read(&octets).unwrap();
+            assert_eq!(origin(host).is_of(&message), expected, "{said_host} of {said_realm}");
         }
     }
 }

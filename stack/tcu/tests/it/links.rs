@@ -10,7 +10,7 @@ use tcu::{
     Welcome, proof_text,
 };
 use tcu_stack::Links;
-use tcu_stack::config::Link;
+use tcu_stack::config::{Link, Section};
 
 const SUBSYSTEM: u8 = 8;
 
@@ -252,6 +252,34 @@ fn a_dialogue_beyond_the_limit_of_another_subsystem_or_of_a_slow_link_does_not_b
     world.asks(begin(4));
     assert_eq!(world.told, [full(3), full(4)]);
     assert_eq!(world.links.counts().shed, 2);
+}
+
+#[test]
+fn what_was_asked_for_keeps_its_room_and_is_told_when_a_commit_has_taken_that() {
+    let mut world = World::new(&one());
+    let flow = world.standing(SUBSYSTEM);
+    world.asks(begin(1));
+    let came = |dialogue| Indication::Begin {
+        dialogue,
+        called: address(SUBSYSTEM),
+        calling: address(8),
+        is_again: false,
+        portion: Portion::default(),
+    };
+    (0..3).for_each(|dialogue| world.tells(flow, came(dialogue)));
+    assert_eq!((world.told.len(), world.links.dialogues()), (2, 2), "one is kept");
+    world.tells(flow, Indication::Begun { reference: 1, dialogue: 9 });
+    assert_eq!((world.told.len(), world.links.dialogues()), (3, 3));
+
+    let mut world = World::new(&one());
+    let flow = world.standing(SUBSYSTEM);
+    world.asks(begin(1));
+    let links = one();
+    let none = Section { dialogues_max: 0, ..section(&links) };
+    world.does(|links, now, out| links.configure(now, &none, out));
+    world.tells(flow, Indication::Begun { reference: 1, dialogue: 9 });
+    let (reference, why) = (Some(1), Refusal::Full);
+    assert_eq!(world.told, [Indication::Refused { reference, dialogue: None, why }]);
 }
 
 #[test]
