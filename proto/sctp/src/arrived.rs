@@ -72,12 +72,12 @@ impl Endpoint {
         let (source, header) = (arrived.source.ip(), arrived.packet.header);
         let index = self.peer(source, header.source_port);
         let listed = index.and_then(|index| self.association(index));
-        if listed.is_none_or(|it| it.has_confirmed(source)) {
+        if listed.is_none_or(|it| it.paths.has_confirmed(source)) {
             return index.or_else(|| self.index_by_tag(arrived));
         }
         let tagged = self.tagged(header.verification_tag).filter(|tagged| {
             self.association(*tagged).is_some_and(|it| {
-                it.peer_port == header.source_port && it.path_of(source).is_some()
+                it.peer_port == header.source_port && it.paths.of(source).is_some()
             })
         });
         tagged.or(index)
@@ -120,7 +120,7 @@ impl Endpoint {
         self.with(now, index, out, |association, cx| match icmp.error {
             IcmpError::ProtocolUnreachable => association.lose(cx, Lost::Unreachable),
             IcmpError::PacketTooBig(pmtu) => {
-                if let Some(path) = association.path_of(icmp.destination) {
+                if let Some(path) = association.paths.of(icmp.destination) {
                     association.paths[path].too_big(now, usize::from(pmtu));
                 }
             }
@@ -169,7 +169,7 @@ impl Endpoint {
         let Arrived { now, source, local, packet, bytes, .. } = arrived;
         let incoming = Incoming { source: *source, bytes, packet: *packet };
         self.with(*now, index, out, |association, cx| {
-            if let Some(path) = association.path_of(source.ip()) {
+            if let Some(path) = association.paths.of(source.ip()) {
                 association.learn_local(path, *local);
             }
             association.packet(cx, &incoming);

@@ -210,16 +210,20 @@ impl Endpoint {
                 self.on(now, id, out, |association, cx| association.change_address(cx, request));
             }
             In::SetSharedKey(id, number, key) => {
-                self.on_key(now, id, number, out, |it| it.set_shared_key(number, key));
+                self.on_key(now, id, number, out, |it| {
+                    it.secrets.set_shared(&mut it.auth, number, key)
+                });
             }
             In::UseSharedKey(id, number) => {
-                self.on_key(now, id, number, out, |it| it.use_shared_key(number));
+                self.on_key(now, id, number, out, |it| it.secrets.use_shared(&mut it.auth, number));
             }
             In::RemoveSharedKey(id, number) => {
-                self.on_key(now, id, number, out, |it| it.remove_shared_key(number));
+                self.on_key(now, id, number, out, |it| {
+                    it.secrets.remove_shared(&mut it.auth, number)
+                });
             }
             In::RequestHeartbeat(id, address) => self.on(now, id, out, |association, cx| {
-                if let Some(path) = association.path_of(address) {
+                if let Some(path) = association.paths.of(address) {
                     association.heartbeat(cx, path);
                     association.flush(cx);
                 }
@@ -300,7 +304,7 @@ impl Endpoint {
     /// STATUS of an association (RFC 9260 §11.1.8).
     #[must_use]
     pub fn status(&self, id: AssociationId) -> Option<Status> {
-        self.association(self.index(id)?).map(Association::status)
+        self.association(self.index(id)?).map(Status::of)
     }
 
     /// The packet that aborts an association, on every path, for who sends it when this process
@@ -340,7 +344,7 @@ impl Endpoint {
         self.peer(address, port).filter(|index| {
             self.association(*index).is_some_and(|owner| {
                 let is_named = matches!(owner.state, State::CookieWait | State::CookieEchoed);
-                is_named || owner.has_confirmed(address)
+                is_named || owner.paths.has_confirmed(address)
             })
         })
     }
@@ -495,10 +499,10 @@ impl Endpoint {
         let slot = &mut self.slots[index as usize];
         let Some(after) = slot.association.as_deref_mut() else { return };
         let (has_other_tag, port) = (after.local_tag != tag, after.peer_port);
-        let has_changed = core::mem::take(&mut after.has_other_paths) || has_other_tag;
+        let has_changed = core::mem::take(&mut after.paths.have_changed) || has_other_tag;
         let is_closed = after.state == State::Closed;
         if has_changed {
-            let departed = core::mem::take(&mut after.departed);
+            let departed = core::mem::take(&mut after.paths.departed);
             let old_tag = if has_other_tag { tag } else { 0 };
             self.forget(old_tag, port, &departed, index);
         }

@@ -119,7 +119,7 @@ impl Endpoint {
                 self.answer(arrived, tag, &Chunk::ShutdownAck, out);
             }
             // Only an address that the user has named is answered (§5.2.1).
-            State::CookieWait if standing.path_of(arrived.source.ip()).is_none() => {}
+            State::CookieWait if standing.paths.of(arrived.source.ip()).is_none() => {}
             State::CookieWait => self.init_ack(arrived, &offer, own, (0, 0), out),
             state => {
                 let strangers = strangers(standing, &offer, arrived.source.ip());
@@ -222,7 +222,7 @@ impl Endpoint {
         let (source, port) = (arrived.source.ip(), arrived.packet.header.source_port);
         let own = self.tagged(cookie.local_tag).filter(|index| {
             let own = self.association(*index);
-            own.is_some_and(|it| it.peer_port == port && it.path_of(source).is_some())
+            own.is_some_and(|it| it.peer_port == port && it.paths.of(source).is_some())
         });
         own.or_else(|| self.owner(source, port))
     }
@@ -341,7 +341,7 @@ impl Endpoint {
         let index = self.tagged(header.verification_tag);
         let standing = index.and_then(|index| self.association(index));
         standing.is_some_and(|it| {
-            it.peer_port == header.source_port && it.path_of(arrived.source.ip()).is_none()
+            it.peer_port == header.source_port && it.paths.of(arrived.source.ip()).is_none()
         })
     }
 
@@ -373,7 +373,7 @@ impl Endpoint {
 fn strangers(standing: &Association, offer: &Offer<'_>, source: IpAddr) -> Vec<u8> {
     let mut out = Vec::new();
     for address in offer.addresses.iter().chain([&source]) {
-        if standing.path_of(*address).is_none() {
+        if standing.paths.of(*address).is_none() {
             Parameter::Address(*address).write(&mut out);
         }
     }

@@ -24,38 +24,39 @@ impl Association {
             }
             return self.violate(cx, "a TSN is acknowledged that was never sent");
         }
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.acknowledged =
                 Acknowledged { flight_before: path.congestion.flight, ..Acknowledged::default() };
         }
         let has_advanced = cumulative >= self.outbound.first;
         self.acknowledge_to(cx, cumulative);
-        let was_recovering = self.recovery_exit.is_some();
-        self.recovery_exit = self.recovery_exit.filter(|exit| cumulative < *exit);
+        let was_recovering = self.outbound.recovery.exit.is_some();
+        self.outbound.recovery.exit = self.outbound.recovery.exit.filter(|exit| cumulative < *exit);
         let mut lacking_to = None;
-        if !sack.gaps.is_empty() || self.gaps_to > 0 {
+        if !sack.gaps.is_empty() || self.outbound.recovery.gaps_to > 0 {
             let Some(highest_new) = self.gaps(cx, sack) else {
                 return self.violate(cx, "a gap block reaches beyond what was sent");
             };
             let counts_all = was_recovering && has_advanced;
-            lacking_to = if counts_all { Some(self.gaps_to) } else { highest_new };
+            lacking_to =
+                if counts_all { Some(self.outbound.recovery.gaps_to) } else { highest_new };
         }
-        self.peer_rwnd = sack.a_rwnd as usize;
+        self.outbound.peer_rwnd = sack.a_rwnd as usize;
         // Windows grow before a loss makes them smaller (§7.2.4).
-        let is_recovering = self.recovery_exit.is_some();
+        let is_recovering = self.outbound.recovery.exit.is_some();
         self.paths.iter_mut().for_each(|path| path.grow(is_recovering));
         if let Some(end) = lacking_to {
             self.count_misses(end);
         }
         self.settle_paths(cx);
         let first = self.outbound.ring.front();
-        if first.is_some_and(|first| first.payload.len() > self.peer_rwnd) {
+        if first.is_some_and(|first| first.payload.len() > self.outbound.peer_rwnd) {
             // A peer without room that answers is alive (RFC 9260 §6.1 A).
-            self.errors = 0;
+            self.paths.errors = 0;
             let busy = self.paths.iter_mut().filter(|path| path.congestion.flight > 0);
             busy.for_each(|path| path.errors = 0);
         }
-        self.advance_ack_point();
+        self.outbound.advance_ack_point(self.agreed.forward_tsn);
     }
 
     /// Takes the chunks up to the Cumulative TSN Ack out of the ring.
@@ -67,7 +68,7 @@ impl Association {
             self.outbound.first += 1;
             self.outbound.held -= bytes;
             self.outbound.unreliable -= usize::from(entry.is_unreliable());
-            self.gaps_to = self.gaps_to.saturating_sub(1);
+            self.outbound.recovery.gaps_to = self.outbound.recovery.gaps_to.saturating_sub(1);
             if matches!(entry.flight, Flight::Marked(_)) {
                 self.outbound.marked -= 1;
             }
@@ -104,7 +105,7 @@ impl Association {
         let mut blocks = sack.gaps.iter().filter(|(first, last)| first <= last && *first > 0);
         let mut block = blocks.next();
         let mut highest_new = None;
-        for index in 0..reach.max(self.gaps_to.min(len)) {
+        for index in 0..reach.max(self.outbound.recovery.gaps_to.min(len)) {
             while block.is_some_and(|(_, last)| usize::from(last) <= index) {
                 block = blocks.next();
             }
@@ -122,7 +123,7 @@ impl Association {
                 _ => {}
             }
         }
-        self.gaps_to = reach;
+        self.outbound.recovery.gaps_to = reach;
         Some(highest_new)
     }
 
@@ -184,11 +185,11 @@ impl Association {
                 has_lost = true;
             }
         }
-        if has_lost && self.recovery_exit.is_none() {
-            self.may_burst = true;
+        if has_lost && self.outbound.recovery.exit.is_none() {
+            self.outbound.recovery.may_burst = true;
             let lost = self.paths.iter_mut().zip(halved).filter(|(_, is_lost)| *is_lost);
             lost.for_each(|(path, _)| path.congestion.halve(path.pmdcs()));
-            self.recovery_exit = Some(self.outbound.next_tsn() - 1);
+            self.outbound.recovery.exit = Some(self.outbound.next_tsn() - 1);
         }
     }
 
@@ -196,18 +197,19 @@ impl Association {
     fn settle_paths(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
+            let acknowledged = path.acknowledged;
             path.congestion.is_alone &= path.acknowledged.bytes == 0;
             if path.congestion.flight == 0 {
                 path.t3_rtx = None;
             } else if path.acknowledged.earliest {
                 path.t3_rtx = Some(cx.now + path.rto);
             }
-            if path.acknowledged.bytes > 0 {
-                self.errors = 0;
+            if acknowledged.bytes > 0 {
+                self.paths.errors = 0;
                 // Which of two paths brought a retransmission is not known: it says nothing good of
                 // the last one (RFC 9260 §8.2, RFC 7829 §4.2 item 8). Otherwise a lost SACK of what
                 // the other path has brought makes a dead one live twice as long.
-                if path.acknowledged.is_certain {
+                if acknowledged.is_certain {
                     self.answered(cx, index);
                 }
             }

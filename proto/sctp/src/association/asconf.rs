@@ -120,7 +120,7 @@ impl Association {
         if let AddressRequest::Delete(address) = request {
             self.leave(address);
         }
-        let until = now + self.paths[self.data_path()].rto;
+        let until = now + self.paths[self.paths.for_data()].rto;
         self.asconf.pending = Some(Pending { request, number, until });
         self.send_asconf();
     }
@@ -154,18 +154,18 @@ impl Association {
             AddressRequest::SetPrimary(address) => Parameter::SetPrimary(number, address),
         }
         .write(&mut out);
-        self.control(self.data_path(), &Chunk::Asconf(number, Parameters::new(&out)));
+        self.control(self.paths.for_data(), &Chunk::Asconf(number, Parameters::new(&out)));
     }
 
     /// T4 expired (RFC 5061 §5.1 B1 to B5).
     pub(super) fn t4_expired(&mut self, cx: &mut Context<'_>) {
-        let path = self.data_path();
+        let path = self.paths.for_data();
         self.paths[path].back_off();
         self.time_out(cx, path, true);
         if self.state == State::Closed {
             return;
         }
-        let rto = self.paths[self.data_path()].rto;
+        let rto = self.paths[self.paths.for_data()].rto;
         if let Some(pending) = &mut self.asconf.pending {
             pending.until = cx.now + rto;
             self.send_asconf();
@@ -196,7 +196,7 @@ impl Association {
         } else if number != self.asconf.last || self.asconf.answer.is_empty() {
             return;
         }
-        let path = self.path_of(source.ip()).unwrap_or(self.primary);
+        let path = self.paths.of(source.ip()).unwrap_or(self.paths.primary);
         let answer = core::mem::take(&mut self.asconf.answer);
         self.control(path, &Chunk::AsconfAck(number, Parameters::new(&answer)));
         self.asconf.answer = answer;
@@ -246,7 +246,7 @@ impl Association {
         encapsulation_port: u16,
         whole: &'a [u8],
     ) -> Option<Cause<'a>> {
-        if self.path_of(address).is_some() {
+        if self.paths.of(address).is_some() {
             return None;
         }
         if !is_unicast(address) || cx.peers.contains_key(&(address, self.peer_port)) {
@@ -284,7 +284,7 @@ impl Association {
             return Some(Cause::UnresolvableAddress(whole));
         }
         for address in going {
-            if let Some(path) = self.path_of(address) {
+            if let Some(path) = self.paths.of(address) {
                 self.remove_path(path);
                 cx.indicate(Indication::PeerAddress(address, AddressChange::Removed));
             }
@@ -298,9 +298,9 @@ impl Association {
         address: IpAddr,
         whole: &'a [u8],
     ) -> Option<Cause<'a>> {
-        match self.path_of(address) {
+        match self.paths.of(address) {
             Some(path) if self.paths[path].state != PathState::Unconfirmed => {
-                self.primary = path;
+                self.paths.primary = path;
                 cx.indicate(Indication::PeerAddress(address, AddressChange::MadePrimary));
                 None
             }
@@ -326,7 +326,7 @@ impl Association {
             _ => None,
         });
         let answer = refusals.map(Answer::Refused).next().unwrap_or(Answer::Performed);
-        self.errors = 0;
+        self.paths.errors = 0;
         self.settle_asconf(cx, answer);
     }
 

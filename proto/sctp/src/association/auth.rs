@@ -280,29 +280,29 @@ impl Auth {
     }
 }
 
-impl super::Association {
+impl Secrets {
     /// A key of the endpoint pair for AUTH (RFC 4895 §6.1); false when there are too many.
-    pub(crate) fn set_shared_key(&mut self, id: u16, key: Bytes) -> bool {
-        let is_set = self.secrets.set(id, key.clone());
-        if let (true, Some(auth)) = (is_set, &mut self.auth) {
+    pub(crate) fn set_shared(&mut self, auth: &mut Option<Auth>, id: u16, key: Bytes) -> bool {
+        let is_set = self.set(id, key.clone());
+        if let (true, Some(auth)) = (is_set, auth) {
             auth.set(id, &key);
         }
         is_set
     }
 
     /// The key that our AUTH chunks name from now on; false when it is not known.
-    pub(crate) fn use_shared_key(&mut self, id: u16) -> bool {
-        let is_known = self.secrets.choose(id);
-        if let Some(auth) = &mut self.auth {
-            auth.active = self.secrets.active;
+    pub(crate) fn use_shared(&mut self, auth: &mut Option<Auth>, id: u16) -> bool {
+        let is_known = self.choose(id);
+        if let Some(auth) = auth {
+            auth.active = self.active;
         }
         is_known
     }
 
     /// Forgets a key that is not in use; false when it is, or is not known.
-    pub(crate) fn remove_shared_key(&mut self, id: u16) -> bool {
-        let is_gone = self.secrets.remove(id);
-        if let (true, Some(auth)) = (is_gone, &mut self.auth) {
+    pub(crate) fn remove_shared(&mut self, auth: &mut Option<Auth>, id: u16) -> bool {
+        let is_gone = self.remove(id);
+        if let (true, Some(auth)) = (is_gone, auth) {
             auth.keys.retain(|key| key.id != id);
         }
         is_gone

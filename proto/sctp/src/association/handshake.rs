@@ -13,6 +13,19 @@ const COOKIE_BYTES_MAX: usize = 8192;
 /// Life that a new cookie is asked for beyond the round trip (RFC 9260 §5.2.6).
 const PRESERVATIVE_EXTRA_MAX: Duration = Duration::from_secs(1);
 
+/// What is under way of the four-way handshake.
+#[derive(Debug, Default)]
+pub(super) struct Handshake {
+    /// Times that INIT or COOKIE ECHO was sent again.
+    pub(super) tries: u16,
+    pub(super) t1: Option<Time>,
+    /// When INIT or COOKIE ECHO was sent, if only once: its answer measures the round trip.
+    sent_at: Option<Time>,
+    cookie: Vec<u8>,
+    /// Cookie Preservative to ask for, ms.
+    preservative: u32,
+}
+
 impl Association {
     /// ASSOCIATE: sends the INIT. Addresses that the user has named are confirmed (RFC 9260 §5.4).
     pub(crate) fn initiate(&mut self, cx: &mut Context<'_>) {
@@ -24,8 +37,8 @@ impl Association {
     fn send_init(&mut self, cx: &mut Context<'_>) {
         let mut parameters = Vec::new();
         self.own(cx).write_parameters(&mut parameters);
-        if self.preservative > 0 {
-            Parameter::CookiePreservative(self.preservative).write(&mut parameters);
+        if self.handshake.preservative > 0 {
+            Parameter::CookiePreservative(self.handshake.preservative).write(&mut parameters);
         }
         let init = self.own(cx).init(Parameters::new(&parameters));
         self.send_alone(cx, &Chunk::Init(init));
@@ -43,29 +56,29 @@ impl Association {
     }
 
     fn start_t1(&mut self, cx: &Context<'_>) {
-        self.t1 = Some(cx.now + self.paths[self.primary].rto);
-        self.greeted_at = (self.tries == 0).then_some(cx.now);
+        self.handshake.t1 = Some(cx.now + self.paths[self.paths.primary].rto);
+        self.handshake.sent_at = (self.handshake.tries == 0).then_some(cx.now);
     }
 
     /// The answer to INIT or COOKIE ECHO is here.
     fn measure_greeting(&mut self, now: Time) {
-        if let Some(at) = self.greeted_at.take() {
-            self.paths[self.primary].measured(now.since(at));
+        if let Some(at) = self.handshake.sent_at.take() {
+            self.paths.primary_mut().measured(now.since(at));
         }
     }
 
     /// T1-init or T1-cookie expired: the next address is tried.
     pub(super) fn t1_expired(&mut self, cx: &mut Context<'_>) {
-        self.t1 = None;
-        self.tries += 1;
-        if self.tries > self.parameters.max_init_retransmits {
+        self.handshake.t1 = None;
+        self.handshake.tries += 1;
+        if self.handshake.tries > self.parameters.max_init_retransmits {
             return self.lose(cx, Lost::Unreachable);
         }
-        self.paths[self.primary].back_off();
-        let rto = self.paths[self.primary].rto;
+        self.paths.primary_mut().back_off();
+        let rto = self.paths[self.paths.primary].rto;
         if self.state == State::CookieWait {
-            self.primary = (self.primary + 1) % self.paths.len();
-            self.paths[self.primary].rto = rto;
+            self.paths.primary = (self.paths.primary + 1) % self.paths.len();
+            self.paths.primary_mut().rto = rto;
             return self.send_init(cx);
         }
         self.send_cookie_echo(cx, &[]);
@@ -84,20 +97,20 @@ impl Association {
             let missing = Cause::MissingParameter(List::new(&[0, 7]));
             return self.offend(cx, &missing, "INIT ACK without a cookie");
         };
-        self.cookie = cookie.to_vec();
-        let asked = self.paths[self.primary].address;
-        let rto = self.paths[self.primary].rto;
+        self.handshake.cookie = cookie.to_vec();
+        let asked = self.paths[self.paths.primary].address;
+        let rto = self.paths[self.paths.primary].rto;
         self.adopt(cx.now, offer, from);
         self.forget_unlisted(offer, asked, from);
         // The path that answered is the primary, unless nobody has named it.
         let is_confirmed = |path: &usize| self.paths[*path].state == PathState::Active;
-        let answered = self.path_of(from.ip()).filter(is_confirmed);
+        let answered = self.paths.of(from.ip()).filter(is_confirmed);
         let confirmed = answered.or_else(|| (0..self.paths.len()).find(is_confirmed));
-        self.primary = confirmed.unwrap_or(self.primary);
-        self.paths[self.primary].rto = rto;
+        self.paths.primary = confirmed.unwrap_or(self.paths.primary);
+        self.paths.primary_mut().rto = rto;
         self.measure_greeting(cx.now);
         self.state = State::CookieEchoed;
-        self.tries = 0;
+        self.handshake.tries = 0;
         let mut report = Vec::new();
         if !offer.unrecognized.is_empty() {
             Cause::UnrecognizedParameters(&offer.unrecognized).write(&mut report);
@@ -122,8 +135,8 @@ impl Association {
 
     /// Sends COOKIE ECHO, with an ERROR behind it when there is something to report.
     fn send_cookie_echo(&mut self, cx: &mut Context<'_>, report: &[u8]) {
-        let cookie = core::mem::take(&mut self.cookie);
-        let path = self.path_of_try();
+        let cookie = core::mem::take(&mut self.handshake.cookie);
+        let path = self.paths.for_try(self.handshake.tries);
         match report {
             [] => self.send_on(cx, path, &Chunk::CookieEcho(&cookie)),
             _ => {
@@ -131,18 +144,8 @@ impl Association {
                 self.send_together(cx, path, &[Chunk::CookieEcho(&cookie), error]);
             }
         }
-        self.cookie = cookie;
+        self.handshake.cookie = cookie;
         self.start_t1(cx);
-    }
-
-    /// Each try takes the next path that is confirmed (RFC 9260 §5.1, §5.4).
-    fn path_of_try(&self) -> usize {
-        let count = self.paths.len();
-        let paths = (0..count).map(|step| (self.primary + step) % count);
-        let mut confirmed = paths.filter(|path| self.paths[*path].state == PathState::Active);
-        let tries = usize::from(self.tries);
-        let among = confirmed.clone().count().max(1);
-        confirmed.nth(tries % among).unwrap_or(self.primary)
     }
 
     /// A COOKIE ACK (RFC 9260 §5.1 E).
@@ -156,15 +159,15 @@ impl Association {
     /// Both sides know each other.
     pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
         self.state = State::Established;
-        self.t1 = None;
-        self.tries = 0;
-        self.cookie = Vec::new();
-        self.paths[self.primary].state = PathState::Active;
+        self.handshake.t1 = None;
+        self.handshake.tries = 0;
+        self.handshake.cookie = Vec::new();
+        self.paths.primary_mut().state = PathState::Active;
         let rto = self.parameters.path.rto_initial;
         self.paths.iter_mut().filter(|path| path.srtt.is_none()).for_each(|path| path.rto = rto);
         self.begin_heartbeats(cx);
-        self.paths[self.primary].begin_search(cx.now);
-        let (ours, theirs) = (self.outbound_streams, self.inbound_streams);
+        self.paths.primary_mut().begin_search(cx.now);
+        let (ours, theirs) = (self.outbound.streams, self.inbound.streams);
         cx.indicate(Indication::CommunicationUp(ours, theirs));
         if let Some(indication) = self.adaptation {
             cx.indicate(Indication::AdaptationLayer(indication));
@@ -176,14 +179,16 @@ impl Association {
         if self.state != State::CookieEchoed {
             return;
         }
-        if self.preservative > 0 {
+        if self.handshake.preservative > 0 {
             return self.lose(cx, Lost::StaleCookie);
         }
         // The time it took, and no more than a second beyond.
-        let path = &self.paths[self.primary];
-        let took = self.greeted_at.map(|at| cx.now.since(at)).or(path.srtt).unwrap_or(path.rto);
+        let path = &self.paths[self.paths.primary];
+        let took =
+            self.handshake.sent_at.map(|at| cx.now.since(at)).or(path.srtt).unwrap_or(path.rto);
         let late = Duration::from_micros(staleness_us.into()).min(PRESERVATIVE_EXTRA_MAX);
-        self.preservative = u32::try_from((took + late).as_millis()).unwrap_or(u32::MAX).max(1);
+        self.handshake.preservative =
+            u32::try_from((took + late).as_millis()).unwrap_or(u32::MAX).max(1);
         self.state = State::CookieWait;
         self.peer_tag = 0;
         self.send_init(cx);
@@ -214,25 +219,18 @@ impl Association {
     /// COOKIE ACK goes into the next packet, before everything else, to where the cookie came from
     /// if that address is confirmed (RFC 9260 §5.4, §6.4).
     pub(crate) fn acknowledge_cookie(&mut self, from: IpAddr) {
-        let path = self.path_of(from).map_or(self.primary, |path| self.path_of_reply(path));
+        let path =
+            self.paths.of(from).map_or(self.paths.primary, |path| self.paths.for_reply(path));
         let mut chunk = Vec::new();
         Chunk::CookieAck.write(&mut chunk);
         self.controls.push_front((path, chunk));
-    }
-
-    /// Where the answer to a chunk goes that came on `path`.
-    pub(super) fn path_of_reply(&self, path: usize) -> usize {
-        match self.paths[path].state {
-            PathState::Unconfirmed => self.data_path(),
-            _ => path,
-        }
     }
 
     /// The peer restarts while we shut down (RFC 9260 §5.2.4 A).
     pub(crate) fn refuse_restart(&mut self, cx: &mut Context<'_>) {
         let mut causes = Vec::new();
         Cause::CookieWhileShuttingDown.write(&mut causes);
-        let path = self.data_path();
+        let path = self.paths.for_data();
         self.send_together(cx, path, &[Chunk::ShutdownAck, Chunk::Error(Causes::new(&causes))]);
     }
 }

@@ -3,12 +3,14 @@
 
 use super::path::Probe;
 use super::{Association, PathState, State};
-use crate::codec::Chunk;
+use crate::codec::{Chunk, ChunkType, HEADER_BYTES};
 use crate::effects::{Context, Indication};
 use machine::Duration;
 
 /// Octets of our Heartbeat Info: nonce and time of sending.
-pub(super) const INFO_BYTES: usize = 16;
+const INFO_BYTES: usize = 16;
+/// Octets of HEARTBEAT with our Heartbeat Info.
+const HEARTBEAT_BYTES: usize = 24;
 
 impl Association {
     /// Every path begins to be asked; unconfirmed ones at once (HB.Max.Burst of them).
@@ -90,7 +92,7 @@ impl Association {
         self.paths[index].back_off();
         // Only the path of the data tells of the association (RFC 9260 §8.1).
         let is_confirmed = self.paths[index].state != PathState::Unconfirmed;
-        let is_counted = is_confirmed && index == self.data_path();
+        let is_counted = is_confirmed && index == self.paths.for_data();
         // An inactive path has errors enough (§8.3).
         let errors = Some(self.paths[index].errors);
         let errors = errors.filter(|_| self.paths[index].state == PathState::Inactive);
@@ -105,7 +107,7 @@ impl Association {
     pub(super) fn heartbeat_ack(&mut self, cx: &mut Context<'_>, info: &[u8]) {
         let Some((nonce, _)) = info.split_first_chunk::<8>() else { return };
         let nonce = u64::from_be_bytes(*nonce);
-        if self.probe_answered(cx.now, nonce) {
+        if self.paths.probe_answered(cx.now, nonce) {
             return;
         }
         let is_ours = |path: &super::path::Path| path.probe.is_some_and(|it| it.nonce == nonce);
@@ -114,11 +116,13 @@ impl Association {
         if let Some(probe) = path.probe.take() {
             path.measured(cx.now.since(probe.sent_at));
         }
-        self.errors = 0;
-        if path.state == PathState::Unconfirmed {
+        let is_unconfirmed = path.state == PathState::Unconfirmed;
+        self.paths.errors = 0;
+        if is_unconfirmed {
+            let path = &mut self.paths[index];
             path.state = PathState::Active;
             path.errors = 0;
-            self.has_other_paths = true; // the address is its own from now on
+            self.paths.have_changed = true; // the address is its own from now on
             let path = &mut self.paths[index];
             path.begin_search(cx.now);
             let address = path.address;
@@ -135,5 +139,21 @@ impl Association {
             cx.indicate(Indication::NetworkStatusChange(address, PathState::Active));
             self.schedule_heartbeat(cx, index);
         }
+    }
+
+    /// A probe of the PMTU is due, or lost.
+    pub(super) fn search_due(&mut self, cx: &mut Context<'_>, index: usize) {
+        let is_established = self.state == State::Established;
+        let Some(size) = self.paths[index].next_probe(cx.now, is_established) else { return };
+        let nonce = cx.random.long();
+        let mut info = [0; INFO_BYTES];
+        info[..8].copy_from_slice(&nonce.to_be_bytes());
+        info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
+        let path = &mut self.paths[index];
+        path.probe_sent(cx.now, size, nonce);
+        let length = path.packet_bytes_of(size);
+        let auth = self.auth_bytes(ChunkType::Heartbeat.number());
+        let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
+        self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
     }
 }

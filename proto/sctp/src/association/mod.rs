@@ -15,8 +15,10 @@ mod congestion;
 mod forward;
 mod handshake;
 mod heartbeat;
+mod inbound;
 mod outbound;
 mod path;
+mod paths;
 mod pmtu;
 mod reassembly;
 mod receive;
@@ -48,11 +50,13 @@ use crate::id::origin;
 use crate::offer::Offer;
 use crate::parameters::{Parameters, PathParameters};
 use core::net::{IpAddr, SocketAddr};
+use handshake::Handshake;
+use inbound::Inbound;
 use machine::Time;
 use outbound::Outbound;
-use path::Path;
-use reassembly::Reassembly;
+use paths::Paths;
 use received::Received;
+use shutdown::Ending;
 use std::collections::VecDeque;
 
 /// Addresses of a peer at most.
@@ -84,21 +88,6 @@ pub enum State {
     Closed,
 }
 
-/// What is owed to the peer in SACKs (RFC 9260 §6.2).
-#[derive(Debug, Default)]
-struct Sacking {
-    /// Packets with DATA since the last SACK.
-    packets: u16,
-    /// The packet at hand brought DATA.
-    has_data: bool,
-    is_due: bool,
-    until: Option<Time>,
-    /// A SACK was sent: the first DATA is acknowledged at once (RFC 9260 §5.1).
-    has_begun: bool,
-    /// Where the last DATA came from.
-    path: usize,
-}
-
 /// Which extensions both sides have.
 #[derive(Debug, Clone, Copy, Default)]
 struct Agreed {
@@ -118,59 +107,22 @@ pub(crate) struct Association {
     pub(crate) local_tag: u32,
     pub(crate) peer_tag: u32,
     pub(crate) local_tsn: u32,
-    pub(crate) paths: Vec<Path>,
-    /// Addresses were added or removed since the endpoint last looked.
-    pub(crate) has_other_paths: bool,
-    /// Addresses that were removed since then.
-    pub(crate) departed: Vec<IpAddr>,
-    primary: usize,
-    outbound_streams: u16,
-    inbound_streams: u16,
+    pub(crate) paths: Paths,
+    handshake: Handshake,
+    ending: Ending,
     agreed: Agreed,
     outbound: Outbound,
-    /// a_rwnd of the peer's last SACK.
-    peer_rwnd: usize,
-    received: Received,
-    reassembly: Reassembly,
-    /// Octets delivered that the user has not taken.
-    unread: usize,
-    /// When the peer's closed window is to be probed.
-    window_probe: Option<Time>,
-    /// The window last advertised.
-    advertised: u32,
-    sacking: Sacking,
+    inbound: Inbound,
     /// The packet at hand has brought a SACK.
     has_sack: bool,
-    /// Time-outs in a row on all paths.
-    errors: u16,
-    /// Times that INIT or COOKIE ECHO was sent again.
-    tries: u16,
-    t1: Option<Time>,
-    /// When INIT or COOKIE ECHO was sent, if only once: its answer measures the round trip.
-    greeted_at: Option<Time>,
-    t2_shutdown: Option<Time>,
-    t5_shutdown_guard: Option<Time>,
-    cookie: Vec<u8>,
-    /// Cookie Preservative to ask for, ms.
-    preservative: u32,
     /// Chunks to be sent, by path.
     controls: VecDeque<(usize, Vec<u8>)>,
-    /// Fast Recovery ends when this TSN is acknowledged.
-    recovery_exit: Option<u64>,
-    /// Gap Ack Blocks of the last SACK reached this far, as index in the ring.
-    gaps_to: usize,
-    /// One packet of retransmissions may leave whatever cwnd says.
-    may_burst: bool,
-    /// Advanced.Peer.Ack.Point (RFC 3758 §3.5).
-    advanced: u64,
-    is_forward_due: bool,
-    wants_buffer: bool,
     reconfig: reconfig::Reconfig,
     /// Adaptation Layer Indication of the peer.
     adaptation: Option<u32>,
     asconf: asconf::Asconf,
     pub(crate) secrets: Secrets,
-    auth: Option<Auth>,
+    pub(crate) auth: Option<Auth>,
 }
 
 impl Association {
@@ -190,37 +142,14 @@ impl Association {
             local_tag,
             peer_tag: 0,
             local_tsn,
-            paths: Vec::new(),
-            has_other_paths: false,
-            departed: Vec::new(),
-            primary: 0,
-            outbound_streams: parameters.outbound_streams,
-            inbound_streams: parameters.inbound_streams,
+            paths: Paths::default(),
+            handshake: Handshake::default(),
+            ending: Ending::default(),
             agreed: Agreed::default(),
-            outbound: Outbound::new(local_tsn),
-            peer_rwnd: 0,
-            received: Received::new(0),
-            reassembly: Reassembly::default(),
-            unread: 0,
-            window_probe: None,
-            advertised: parameters.receive_buffer,
-            sacking: Sacking::default(),
+            outbound: Outbound::new(local_tsn, parameters.outbound_streams),
+            inbound: Inbound::new(parameters.inbound_streams, parameters.receive_buffer),
             has_sack: false,
-            errors: 0,
-            tries: 0,
-            t1: None,
-            greeted_at: None,
-            t2_shutdown: None,
-            t5_shutdown_guard: None,
-            cookie: Vec::new(),
-            preservative: 0,
             controls: VecDeque::new(),
-            recovery_exit: None,
-            gaps_to: 0,
-            may_burst: false,
-            advanced: origin(local_tsn) - 1,
-            is_forward_due: false,
-            wants_buffer: false,
             reconfig: reconfig::Reconfig::new(local_tsn, 0),
             adaptation: None,
             asconf: asconf::Asconf::new(local_tsn, 0, own.to_vec()),
@@ -232,11 +161,11 @@ impl Association {
     /// Takes over what the peer has offered; `source` is where it came from.
     pub(crate) fn adopt(&mut self, now: Time, offer: &Offer<'_>, source: SocketAddr) {
         self.peer_tag = offer.tag;
-        self.peer_rwnd = offer.a_rwnd as usize;
-        self.outbound_streams = self.parameters.outbound_streams.min(offer.inbound_streams);
-        self.inbound_streams = self.parameters.inbound_streams.min(offer.outbound_streams);
+        self.outbound.peer_rwnd = offer.a_rwnd as usize;
+        self.outbound.streams = self.parameters.outbound_streams.min(offer.inbound_streams);
+        self.inbound.streams = self.parameters.inbound_streams.min(offer.outbound_streams);
         self.reconfig = reconfig::Reconfig::new(self.local_tsn, offer.initial_tsn);
-        self.received = Received::new(origin(offer.initial_tsn) - 1);
+        self.inbound.received = Received::new(origin(offer.initial_tsn) - 1);
         let own = core::mem::take(&mut self.asconf.own);
         self.asconf = asconf::Asconf::new(self.local_tsn, offer.initial_tsn, own);
         let ours = self.parameters.extensions;
@@ -263,20 +192,11 @@ impl Association {
         let (secrets, own) = (self.secrets.renewed(random), core::mem::take(&mut self.asconf.own));
         let fresh = Self::new(self.parameters, self.peer_port, local_tag, local_tsn, secrets, &own);
         let old = core::mem::replace(self, fresh);
-        self.unread = old.unread;
-    }
-
-    /// Whether the far end has answered from that address.
-    pub(crate) fn has_confirmed(&self, address: IpAddr) -> bool {
-        self.paths.iter().any(|path| path.address == address && path.is_confirmed())
+        self.inbound.unread = old.inbound.unread;
     }
 
     pub(crate) fn add_path(&mut self, now: Time, address: IpAddr, encapsulation_port: u16) {
-        if self.path_of(address).is_none() && self.paths.len() < PATHS_MAX {
-            let parameters = self.parameters.path;
-            self.paths.push(Path::new(address, encapsulation_port, parameters, now));
-            self.has_other_paths = true;
-        }
+        self.paths.add(now, address, encapsulation_port, self.parameters.path);
     }
 
     /// Takes a path away that is not the last one. What was on its way there is to be sent again.
@@ -287,17 +207,9 @@ impl Association {
                 self.outbound.mark(entry, false);
             }
         }
-        let path = self.paths.remove(index);
-        self.departed.push(path.address);
-        self.has_other_paths = true;
-        let last = self.paths.len() - 1;
+        let last = self.paths.remove(index) - 1;
         let moved = |it: usize| if it > index { it - 1 } else { it.min(last) };
-        let was_primary = self.primary == index;
-        self.primary = moved(self.primary);
-        if was_primary {
-            self.primary = self.best_path(None).unwrap_or(self.primary);
-        }
-        self.sacking.path = moved(self.sacking.path);
+        self.inbound.sacking.path = moved(self.inbound.sacking.path);
         self.controls.iter_mut().for_each(|control| control.0 = moved(control.0));
         for entry in &mut self.outbound.ring {
             entry.was_elsewhere |= usize::from(entry.path) == index;
@@ -305,15 +217,11 @@ impl Association {
         }
     }
 
-    pub(crate) fn path_of(&self, address: IpAddr) -> Option<usize> {
-        self.paths.iter().position(|path| path.address == address)
-    }
-
     /// SEND (RFC 9260 §11.1.5). The data leaves at the next [`Association::flush`].
     pub(crate) fn send(&mut self, cx: &mut Context<'_>, message: Outgoing) {
         let is_open =
             matches!(self.state, State::CookieWait | State::CookieEchoed | State::Established);
-        let is_stream = message.stream < self.outbound_streams;
+        let is_stream = message.stream < self.outbound.streams;
         let context = message.context;
         if !is_open || !is_stream || message.payload.is_empty() {
             cx.indicate(Indication::SendFailure(context, Failure::Refused));
@@ -321,7 +229,7 @@ impl Association {
         }
         let held = self.outbound.queued + self.outbound.held + message.payload.len();
         if held > self.parameters.send_buffer as usize {
-            self.wants_buffer = true;
+            self.outbound.wants_buffer = true;
             cx.indicate(Indication::SendFailure(context, Failure::BufferFull));
             return;
         }
@@ -353,8 +261,8 @@ impl Association {
 
     /// SET PRIMARY (RFC 9260 §11.1.6).
     pub(crate) fn set_primary(&mut self, address: IpAddr) {
-        if let Some(path) = self.path_of(address) {
-            self.primary = path;
+        if let Some(path) = self.paths.of(address) {
+            self.paths.primary = path;
         }
     }
 
@@ -373,7 +281,7 @@ impl Association {
 
     /// SET PROTOCOL PARAMETERS of one path.
     pub(crate) fn set_path_parameters(&mut self, address: IpAddr, parameters: PathParameters) {
-        if let Some(path) = self.path_of(address) {
+        if let Some(path) = self.paths.of(address) {
             self.paths[path].set_parameters(parameters);
         }
     }
@@ -385,7 +293,7 @@ impl Association {
 
     /// Priority or weight of a stream (RFC 8260 §4.3.3).
     pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
-        if stream < self.outbound_streams {
+        if stream < self.outbound.streams {
             self.outbound.queue.set_value(stream, value);
         }
     }

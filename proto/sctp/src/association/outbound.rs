@@ -154,10 +154,33 @@ pub(crate) struct Outbound {
     /// The next number of each stream: ordered, unordered (I-DATA numbers both).
     numbers: Vec<[u32; 2]>,
     pub(crate) is_interleaved: bool,
+    /// Streams of ours.
+    pub(crate) streams: u16,
+    /// a_rwnd of the peer's last SACK.
+    pub(crate) peer_rwnd: usize,
+    /// When the peer's closed window is to be probed.
+    pub(crate) window_probe: Option<Time>,
+    pub(crate) recovery: Recovery,
+    /// Advanced.Peer.Ack.Point (RFC 3758 §3.5).
+    pub(crate) advanced: u64,
+    pub(crate) is_forward_due: bool,
+    /// The user found the send buffer full.
+    pub(crate) wants_buffer: bool,
+}
+
+/// What is known of losses.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    /// Fast Recovery ends when this TSN is acknowledged.
+    pub(crate) exit: Option<u64>,
+    /// Gap Ack Blocks of the last SACK reached this far, as index in the ring.
+    pub(crate) gaps_to: usize,
+    /// One packet of retransmissions may leave whatever cwnd says.
+    pub(crate) may_burst: bool,
 }
 
 impl Outbound {
-    pub(crate) fn new(initial_tsn: u32) -> Self {
+    pub(crate) fn new(initial_tsn: u32, streams: u16) -> Self {
         Self {
             queue: Queue::default(),
             queued: 0,
@@ -171,6 +194,13 @@ impl Outbound {
             unreliable: 0,
             numbers: Vec::new(),
             is_interleaved: false,
+            streams,
+            peer_rwnd: 0,
+            window_probe: None,
+            recovery: Recovery::default(),
+            advanced: origin(initial_tsn) - 1,
+            is_forward_due: false,
+            wants_buffer: false,
         }
     }
 

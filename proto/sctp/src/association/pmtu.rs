@@ -7,10 +7,7 @@
 //!    └── black hole: time-outs in a row with packets above BASE_PLPMTU
 //! ```
 
-use super::path::Path;
-use super::{Association, PathState, State};
-use crate::codec::{Chunk, ChunkType, HEADER_BYTES};
-use crate::effects::Context;
+use super::path::{Path, PathState};
 use machine::{Duration, Time};
 
 /// BASE_PLPMTU (RFC 8899 §5.1.2), octets of the IP packet.
@@ -25,8 +22,6 @@ const PMTU_RAISE_TIMER: Duration = Duration::from_secs(600);
 const BLACK_HOLE_ERRORS: u16 = 2;
 /// Sizes nearer to each other than this are not told apart, octets.
 const STEP: usize = 8;
-/// Octets of HEARTBEAT with our Heartbeat Info.
-const HEARTBEAT_BYTES: usize = 24;
 
 /// Where the search stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +46,44 @@ impl Path {
             span if span < STEP => None,
             span => Some((low + span.div_ceil(2)) & !3),
         }
+    }
+
+    /// A probe is due, or lost: the size of the next one, if there is one now.
+    pub(super) fn next_probe(&mut self, now: Time, is_established: bool) -> Option<usize> {
+        if self.state != PathState::Active || !is_established {
+            self.search.next = Some(now + PMTU_RAISE_TIMER);
+            return None;
+        }
+        if let Some((size, _)) = self.search.probe.take() {
+            self.search.tries += 1;
+            if self.search.tries >= MAX_PROBES {
+                self.search.tries = 0;
+                self.search.high = size - 1;
+            }
+        }
+        let size = self.probe_size();
+        if size.is_none() {
+            self.rest(now);
+        }
+        size
+    }
+
+    /// A probe of that size and nonce leaves.
+    pub(super) fn probe_sent(&mut self, now: Time, size: usize, nonce: u64) {
+        self.search.probe = Some((size, nonce));
+        self.search.next = Some(now + self.rto.max(PROBE_TIMER_MIN));
+    }
+
+    /// Whether the nonce is that of the probe; then its size fits.
+    pub(super) fn probe_answered(&mut self, now: Time, nonce: u64) -> bool {
+        let Some((size, _)) = self.search.probe.filter(|probe| probe.1 == nonce) else {
+            return false;
+        };
+        self.pmtu = self.pmtu.max(size);
+        self.search.probe = None;
+        self.search.tries = 0;
+        self.search.next = Some(now);
+        true
     }
 
     /// The search is over for now.
@@ -92,56 +125,5 @@ impl Path {
             self.pmtu = BASE_PLPMTU;
             self.begin_search(now + self.rto);
         }
-    }
-}
-
-impl Association {
-    /// A probe is due, or lost.
-    pub(super) fn search_due(&mut self, cx: &mut Context<'_>, index: usize) {
-        let path = &mut self.paths[index];
-        if path.state != PathState::Active || self.state != State::Established {
-            path.search.next = Some(cx.now + PMTU_RAISE_TIMER);
-            return;
-        }
-        if let Some((size, _)) = path.search.probe.take() {
-            path.search.tries += 1;
-            if path.search.tries >= MAX_PROBES {
-                path.search.tries = 0;
-                path.search.high = size - 1;
-            }
-        }
-        match path.probe_size() {
-            None => path.rest(cx.now),
-            Some(size) => self.probe(cx, index, size),
-        }
-    }
-
-    fn probe(&mut self, cx: &mut Context<'_>, index: usize, size: usize) {
-        let nonce = cx.random.long();
-        let mut info = [0; super::heartbeat::INFO_BYTES];
-        info[..8].copy_from_slice(&nonce.to_be_bytes());
-        info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
-        let path = &mut self.paths[index];
-        path.search.probe = Some((size, nonce));
-        path.search.next = Some(cx.now + path.rto.max(PROBE_TIMER_MIN));
-        let length = path.packet_bytes_of(size);
-        let auth = self.auth_bytes(ChunkType::Heartbeat.number());
-        let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
-        self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
-    }
-
-    /// Whether the nonce is that of a probe; then its size fits.
-    pub(super) fn probe_answered(&mut self, now: Time, nonce: u64) -> bool {
-        for path in &mut self.paths {
-            let Some((size, _)) = path.search.probe.filter(|probe| probe.1 == nonce) else {
-                continue;
-            };
-            path.pmtu = path.pmtu.max(size);
-            path.search.probe = None;
-            path.search.tries = 0;
-            path.search.next = Some(now);
-            return true;
-        }
-        false
     }
 }

@@ -9,13 +9,6 @@ use crate::id::unwrap32;
 use crate::offer::Offer;
 use bytes::Bytes;
 use core::net::SocketAddr;
-use machine::{Duration, Time};
-
-/// Octets that may wait beyond twice the receive buffer.
-const OVERDRAFT_BYTES: usize = 1 << 16;
-
-/// SACK.Delay at most, whatever is set (RFC 9260 §6.2).
-const SACK_DELAY_MAX: Duration = Duration::from_millis(500);
 
 /// Where a packet came from and which octets it has.
 pub(crate) struct Incoming<'a> {
@@ -34,16 +27,16 @@ struct Arriving<'a> {
 impl Association {
     /// Takes a packet whose Verification Tag is right.
     pub(crate) fn packet(&mut self, cx: &mut Context<'_>, incoming: &Incoming<'_>) {
-        let from = self.path_of(incoming.source.ip());
+        let from = self.paths.of(incoming.source.ip());
         if let Some(path) = from {
             self.paths[path].encapsulation_port = incoming.source.port();
         }
         if self.state == State::ShutdownSent {
             // The peer is there: it shall have the time to send what it has (RFC 9260 §9.2).
-            self.errors = 0;
+            self.paths.errors = 0;
             self.start_t2(cx.now);
         }
-        let mut from = from.unwrap_or(self.primary);
+        let mut from = from.unwrap_or(self.paths.primary);
         let mut is_authentic = false;
         self.has_sack = false;
         for raw in incoming.packet.chunks() {
@@ -59,12 +52,12 @@ impl Association {
                 break;
             }
             if raw.kind == ChunkType::Asconf.number() {
-                from = self.path_of(incoming.source.ip()).unwrap_or(self.primary);
+                from = self.paths.of(incoming.source.ip()).unwrap_or(self.paths.primary);
             }
         }
-        let has_data = self.sacking.has_data;
-        self.packet_ends(cx.now);
-        self.sacking.is_due |= has_data && self.state == State::ShutdownSent;
+        let has_data = self.inbound.sacking.has_data;
+        self.inbound.packet_ends(cx.now, &self.parameters);
+        self.inbound.sacking.is_due |= has_data && self.state == State::ShutdownSent;
         self.flush(cx);
         if has_data && self.state == State::ShutdownSent {
             self.repeat_shutdown(cx);
@@ -136,12 +129,12 @@ impl Association {
                 self.violate(cx, "FORWARD-TSN where I-DATA is in use");
             }
             Chunk::ForwardTsn(forward) if self.agreed.forward_tsn => {
-                self.forward_tsn(cx, &forward);
+                self.inbound.forward_tsn(cx, &forward, self.parameters.counts_unread);
             }
             Chunk::IForwardTsn(forward)
                 if self.agreed.forward_tsn && self.outbound.is_interleaved =>
             {
-                self.i_forward_tsn(cx, &forward);
+                self.inbound.i_forward_tsn(cx, &forward, self.parameters.counts_unread);
             }
             // Extensions that were not agreed are as unknown as types that do not exist.
             Chunk::Unknown(..) | Chunk::Auth(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
@@ -226,41 +219,44 @@ impl Association {
         {
             return;
         }
-        let tsn = unwrap32(self.received.cumulative(), arriving.tsn);
+        let tsn = unwrap32(self.inbound.received.cumulative(), arriving.tsn);
         let fragment = &arriving.fragment;
         if arriving.payload.is_empty() {
             let mut causes = Vec::new();
             Cause::NoUserData(arriving.tsn).write(&mut causes);
             return self.abort(cx, &causes, Lost::ProtocolViolation("DATA without user data"));
         }
-        self.sacking.has_data = true;
-        self.sacking.path = from;
-        self.sacking.is_due |= fragment.flags.is_immediate() || !self.sacking.has_begun;
+        self.inbound.sacking.has_data = true;
+        self.inbound.sacking.path = from;
+        self.inbound.sacking.is_due |=
+            fragment.flags.is_immediate() || !self.inbound.sacking.has_begun;
         // The next one frees what waits for it, also when it fills a gap.
-        let is_next = tsn == self.received.cumulative() + 1;
-        match self.received.arrival(tsn) {
+        let is_next = tsn == self.inbound.received.cumulative() + 1;
+        match self.inbound.received.arrival(tsn) {
             Arrival::Duplicate => {
-                self.received.duplicate(tsn);
-                self.sacking.is_due = true;
+                self.inbound.received.duplicate(tsn);
+                self.inbound.sacking.is_due = true;
                 return;
             }
             Arrival::Outside => {
-                self.sacking.is_due = true;
+                self.inbound.sacking.is_due = true;
                 return;
             }
             Arrival::Beyond if !is_next => {
-                self.sacking.is_due = true;
-                if self.is_without_room(arriving.payload.len()) {
+                self.inbound.sacking.is_due = true;
+                if self.inbound.is_without_room(arriving.payload.len()) {
                     return;
                 }
             }
-            Arrival::Next | Arrival::Beyond if self.window() == 0 || self.is_full() => {
+            Arrival::Next | Arrival::Beyond
+                if self.inbound.window() == 0 || self.inbound.is_full() =>
+            {
                 // What is next may free what waits; a user who does not read frees nothing.
-                self.sacking.is_due = true;
-                if self.unread >= self.parameters.receive_buffer as usize {
+                self.inbound.sacking.is_due = true;
+                if self.inbound.unread >= self.parameters.receive_buffer as usize {
                     return;
                 }
-                if self.is_overdrawn() {
+                if self.inbound.is_overdrawn() {
                     let mut causes = Vec::new();
                     Cause::OutOfResource.write(&mut causes);
                     let lost = Lost::ProtocolViolation("more than the receive buffer twice over");
@@ -269,28 +265,13 @@ impl Association {
             }
             Arrival::Next | Arrival::Beyond => {}
         }
-        self.received.insert(tsn);
-        if fragment.stream >= self.inbound_streams {
+        self.inbound.received.insert(tsn);
+        if fragment.stream >= self.inbound.streams {
             let mut causes = Vec::new();
             Cause::InvalidStream(fragment.stream).write(&mut causes);
             return self.control(from, &Chunk::Error(Causes::new(&causes)));
         }
         self.deliver(cx, tsn, arriving, packet);
-    }
-
-    /// What is next in order is taken although the window is closed: an honest peer's goes to the
-    /// user soon. More than twice the buffer that does not is a message too large, or an attack.
-    fn is_overdrawn(&self) -> bool {
-        let most = 2 * self.parameters.receive_buffer as usize + OVERDRAFT_BYTES;
-        self.reassembly.held() > most || self.is_full()
-    }
-
-    fn is_full(&self) -> bool {
-        self.reassembly.is_full(self.parameters.receive_buffer as usize)
-    }
-
-    fn is_without_room(&self, bytes: usize) -> bool {
-        (self.window() as usize) < bytes || self.is_full()
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, tsn: u64, arriving: &Arriving<'_>, packet: &Bytes) {
@@ -300,35 +281,21 @@ impl Association {
         if !fragment.is_interleaved {
             fragment.index = tsn;
         }
-        let unread = self.parameters.counts_unread.then_some(&mut self.unread);
+        let unread = self.parameters.counts_unread.then_some(&mut self.inbound.unread);
         let point = self.parameters.partial_delivery_point;
-        let taken = self.reassembly.take(fragment, point, &mut cx.hand(unread));
+        let taken = self.inbound.reassembly.take(fragment, point, &mut cx.hand(unread));
         if let Err(violation) = taken {
             self.violate(cx, violation);
         }
     }
 
-    /// The packet is over: a SACK is due at once, or after a while (RFC 9260 §6.2, §6.7).
-    fn packet_ends(&mut self, now: Time) {
-        if !core::mem::take(&mut self.sacking.has_data) {
-            return;
-        }
-        self.sacking.packets += 1;
-        let is_frequent = self.sacking.packets >= self.parameters.sack_frequency;
-        self.sacking.is_due |= is_frequent || self.received.has_gaps();
-        if !self.sacking.is_due {
-            let delay = self.parameters.sack_delay.min(SACK_DELAY_MAX);
-            self.sacking.until.get_or_insert(now + delay);
-        }
-    }
-
     /// The user has taken octets; a window that opens again is told (RFC 9260 §6.2).
     pub(crate) fn consume(&mut self, cx: &mut Context<'_>, bytes: u32) {
-        self.unread = self.unread.saturating_sub(bytes as usize);
+        self.inbound.unread = self.inbound.unread.saturating_sub(bytes as usize);
         let step = (self.parameters.receive_buffer / 2).min(3000);
-        let is_open = self.window() >= self.advertised.saturating_add(step);
+        let is_open = self.inbound.window() >= self.inbound.advertised.saturating_add(step);
         if is_open && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
-            self.sacking.is_due = true;
+            self.inbound.sacking.is_due = true;
             self.flush(cx);
         }
     }

@@ -132,13 +132,13 @@ impl Association {
         let number = self.reconfig.next;
         self.reconfig.next = number.wrapping_add(1);
         let last_tsn = low32(self.outbound.next_tsn() - 1);
-        let until = cx.now + self.paths[self.data_path()].rto;
+        let until = cx.now + self.paths[self.paths.for_data()].rto;
         self.reconfig.pending = Some(Pending { request, number, response, last_tsn, until });
         self.send_request();
     }
 
     fn send_request(&mut self) {
-        let path = self.data_path();
+        let path = self.paths.for_data();
         let Some(Pending { request, number, response, last_tsn, .. }) = &self.reconfig.pending
         else {
             return;
@@ -172,7 +172,7 @@ impl Association {
 
     /// No answer came in time: once more.
     pub(super) fn request_expired(&mut self, cx: &mut Context<'_>) {
-        let path = self.data_path();
+        let path = self.paths.for_data();
         self.paths[path].back_off();
         self.time_out(cx, path, true);
         if self.state != State::Closed {
@@ -181,7 +181,7 @@ impl Association {
     }
 
     fn repeat_request(&mut self, now: Time) {
-        let rto = self.paths[self.data_path()].rto;
+        let rto = self.paths[self.paths.for_data()].rto;
         if let Some(pending) = &mut self.reconfig.pending {
             pending.until = now + rto;
             self.send_request();
@@ -255,8 +255,8 @@ impl Association {
     /// Our own request will do what the peer wants (RFC 6525 §5.2.3, §5.2.6).
     fn queue_answer(&mut self, request: Request, number: u32) -> u32 {
         let is_wrong = match &request {
-            Request::ResetOutgoing(list) => list.iter().any(|it| *it >= self.outbound_streams),
-            Request::AddOutgoing(count) => self.outbound_streams.checked_add(*count).is_none(),
+            Request::ResetOutgoing(list) => list.iter().any(|it| *it >= self.outbound.streams),
+            Request::AddOutgoing(count) => self.outbound.streams.checked_add(*count).is_none(),
             _ => false,
         };
         let is_full = self.reconfig.waiting.len() >= REQUESTS_MAX;
@@ -272,15 +272,15 @@ impl Association {
 
     /// The peer's outgoing streams begin anew, once everything before has come (RFC 6525 §5.2.2).
     fn reset_incoming(&mut self, cx: &mut Context<'_>, reset: &Reset<'_>) -> u32 {
-        if reset.streams.iter().any(|stream| stream >= self.inbound_streams) {
+        if reset.streams.iter().any(|stream| stream >= self.inbound.streams) {
             return WRONG_SSN;
         }
-        let cumulative = self.received.cumulative();
+        let cumulative = self.inbound.received.cumulative();
         if unwrap32(cumulative, reset.last_tsn) > cumulative {
             return IN_PROGRESS;
         }
         let streams: Vec<u16> = reset.streams.iter().collect();
-        self.reassembly.reset(&streams);
+        self.inbound.reassembly.reset(&streams);
         cx.indicate(Indication::Reconfigured(Reconfiguration::IncomingReset(streams)));
         PERFORMED
     }
@@ -290,35 +290,35 @@ impl Association {
     /// that nothing old is taken for new.
     fn reset_association(&mut self, cx: &mut Context<'_>) -> u32 {
         const HALF: u32 = 1 << 31;
-        self.reconfig.hold_until = Some(cx.now + 2 * self.paths[self.data_path()].rto);
+        self.reconfig.hold_until = Some(cx.now + 2 * self.paths[self.paths.for_data()].rto);
         let is_sending = !self.outbound.ring.is_empty() || self.outbound.queue.has_begun();
-        if is_sending || self.received.has_gaps() || !self.reassembly.is_empty() {
+        if is_sending || self.inbound.received.has_gaps() || !self.inbound.reassembly.is_empty() {
             return IN_PROGRESS;
         }
-        let next = low32(self.received.cumulative()).wrapping_add(1).wrapping_add(HALF);
-        self.received = Received::new(origin(next) - 1);
+        let next = low32(self.inbound.received.cumulative()).wrapping_add(1).wrapping_add(HALF);
+        self.inbound.received = Received::new(origin(next) - 1);
         self.reconfig.next_tsns = Some((low32(self.outbound.next_tsn()), next));
         self.begin_numbers_anew(cx);
         PERFORMED
     }
 
     fn begin_numbers_anew(&mut self, cx: &mut Context<'_>) {
-        self.reassembly.reset(&[]);
+        self.inbound.reassembly.reset(&[]);
         self.outbound.reset(&[]);
         cx.indicate(Indication::Reconfigured(Reconfiguration::AssociationReset));
     }
 
     /// The peer has reset the association as we asked (RFC 6525 §5.2.7).
     fn follow_reset(&mut self, cx: &mut Context<'_>, theirs: u32, ours: u32) {
-        let cumulative = self.received.cumulative();
+        let cumulative = self.inbound.received.cumulative();
         let last = unwrap32(cumulative, theirs) - 1;
         if last > cumulative && last <= cumulative + WINDOW {
-            self.received.skip_to(last);
+            self.inbound.received.skip_to(last);
         }
         self.outbound.begin_at(ours);
-        self.advanced = self.outbound.first - 1;
-        self.recovery_exit = None;
-        self.gaps_to = 0;
+        self.outbound.advanced = self.outbound.first - 1;
+        self.outbound.recovery.exit = None;
+        self.outbound.recovery.gaps_to = 0;
         self.paths.iter_mut().for_each(|path| path.timed = None);
         self.begin_numbers_anew(cx);
     }
@@ -327,11 +327,11 @@ impl Association {
         if count == 0 {
             return NOTHING_TO_DO;
         }
-        let Some(total) = self.inbound_streams.checked_add(count) else { return DENIED };
+        let Some(total) = self.inbound.streams.checked_add(count) else { return DENIED };
         if total > self.parameters.inbound_streams {
             return DENIED;
         }
-        self.inbound_streams = total;
+        self.inbound.streams = total;
         cx.indicate(Indication::Reconfigured(Reconfiguration::IncomingStreams(total)));
         PERFORMED
     }
@@ -353,11 +353,11 @@ impl Association {
             return;
         }
         if response.result == IN_PROGRESS {
-            let until = cx.now + self.paths[self.data_path()].rto;
+            let until = cx.now + self.paths[self.paths.for_data()].rto;
             if let Some(pending) = &mut self.reconfig.pending {
                 pending.until = until; // the same request again when the timer expires
             }
-            self.errors = 0;
+            self.paths.errors = 0;
             return;
         }
         let Some(pending) = self.reconfig.pending.take() else { return };
@@ -371,8 +371,8 @@ impl Association {
                 cx.indicate(Indication::Reconfigured(Reconfiguration::OutgoingReset(streams)));
             }
             Request::AddOutgoing(count) => {
-                self.outbound_streams = self.outbound_streams.saturating_add(count);
-                let total = Reconfiguration::OutgoingStreams(self.outbound_streams);
+                self.outbound.streams = self.outbound.streams.saturating_add(count);
+                let total = Reconfiguration::OutgoingStreams(self.outbound.streams);
                 cx.indicate(Indication::Reconfigured(total));
             }
             Request::ResetAssociation => match response.next_tsns {

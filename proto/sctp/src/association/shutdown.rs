@@ -9,6 +9,13 @@ use machine::Time;
 /// T5-shutdown-guard is this many times RTO.Max (RFC 9260 §9.2).
 const GUARD: u32 = 5;
 
+/// The timers of the end.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    pub(super) t2: Option<Time>,
+    pub(super) t5_guard: Option<Time>,
+}
+
 impl Association {
     /// SHUTDOWN is wanted (RFC 9260 §11.1.3).
     pub(crate) fn shut_down(&mut self, cx: &mut Context<'_>) {
@@ -33,7 +40,7 @@ impl Association {
             State::ShutdownPending => {
                 self.state = State::ShutdownSent;
                 let guard = self.parameters.path.rto_max * GUARD;
-                self.t5_shutdown_guard = Some(cx.now + guard);
+                self.ending.t5_guard = Some(cx.now + guard);
                 self.send_shutdown(cx);
             }
             State::ShutdownReceived => {
@@ -47,17 +54,17 @@ impl Association {
     /// Sends SHUTDOWN or SHUTDOWN ACK, as the state says, and starts T2-shutdown.
     fn send_shutdown(&mut self, cx: &mut Context<'_>) {
         let chunk = match self.state {
-            State::ShutdownSent => {
-                Chunk::Shutdown { cumulative_tsn_ack: crate::id::low32(self.received.cumulative()) }
-            }
+            State::ShutdownSent => Chunk::Shutdown {
+                cumulative_tsn_ack: crate::id::low32(self.inbound.received.cumulative()),
+            },
             _ => Chunk::ShutdownAck,
         };
-        self.send_on(cx, self.data_path(), &chunk);
+        self.send_on(cx, self.paths.for_data(), &chunk);
         self.start_t2(cx.now);
     }
 
     pub(super) fn start_t2(&mut self, now: Time) {
-        self.t2_shutdown = Some(now + self.paths[self.data_path()].rto);
+        self.ending.t2 = Some(now + self.paths[self.paths.for_data()].rto);
     }
 
     /// DATA came after our SHUTDOWN: it is acknowledged by both SACK and SHUTDOWN.
@@ -67,8 +74,8 @@ impl Association {
 
     /// T2-shutdown expired.
     pub(super) fn t2_expired(&mut self, cx: &mut Context<'_>) {
-        self.t2_shutdown = None;
-        let path = self.data_path();
+        self.ending.t2 = None;
+        let path = self.paths.for_data();
         self.paths[path].back_off();
         self.time_out(cx, path, true);
         if self.state != State::Closed {
@@ -96,22 +103,22 @@ impl Association {
         }
         let sack = crate::codec::Sack {
             cumulative_tsn_ack,
-            a_rwnd: u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX),
+            a_rwnd: u32::try_from(self.outbound.peer_rwnd).unwrap_or(u32::MAX),
             gaps: crate::codec::Gaps::EMPTY,
             duplicates: crate::codec::Words::EMPTY,
         };
         // Gap reports of the last SACK still hold: only the cumulative part is new.
         if cumulative >= self.outbound.first {
-            let gaps_to = core::mem::take(&mut self.gaps_to);
+            let gaps_to = core::mem::take(&mut self.outbound.recovery.gaps_to);
             self.sack(cx, &sack);
-            self.gaps_to = gaps_to.min(self.outbound.ring.len());
+            self.outbound.recovery.gaps_to = gaps_to.min(self.outbound.ring.len());
         }
     }
 
     /// A SHUTDOWN ACK came.
     pub(super) fn shutdown_ack(&mut self, cx: &mut Context<'_>, from: usize) {
         if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
-            let path = self.path_of_reply(from);
+            let path = self.paths.for_reply(from);
             self.send_on(cx, path, &Chunk::ShutdownComplete { is_reflected: false });
             self.complete(cx);
         }

@@ -58,12 +58,12 @@ pub struct Status {
     pub has_partial_reliability: bool,
 }
 
-impl Association {
-    pub(crate) fn status(&self) -> Status {
+impl Status {
+    pub(crate) fn of(association: &Association) -> Self {
         let path = |(index, path): (usize, &super::path::Path)| PathStatus {
             address: path.address,
             state: path.state,
-            is_primary: index == self.primary,
+            is_primary: index == association.paths.primary,
             srtt: path.srtt,
             rto: path.rto,
             cwnd: path.congestion.cwnd,
@@ -72,19 +72,19 @@ impl Association {
             errors: path.errors,
             pmtu: path.pmtu,
         };
-        Status {
-            state: self.state,
-            peer_port: self.peer_port,
-            paths: self.paths.iter().enumerate().map(path).collect(),
-            streams: (self.outbound_streams, self.inbound_streams),
-            peer_rwnd: self.peer_rwnd,
-            queued: self.outbound.queued,
-            unacknowledged: self.outbound.held,
-            held: self.reassembly.held(),
-            errors: self.errors,
-            retransmitted: self.outbound.retransmitted,
-            is_interleaved: self.outbound.is_interleaved,
-            has_partial_reliability: self.agreed.forward_tsn,
+        Self {
+            state: association.state,
+            peer_port: association.peer_port,
+            paths: association.paths.iter().enumerate().map(path).collect(),
+            streams: (association.outbound.streams, association.inbound.streams),
+            peer_rwnd: association.outbound.peer_rwnd,
+            queued: association.outbound.queued,
+            unacknowledged: association.outbound.held,
+            held: association.inbound.reassembly.held(),
+            errors: association.paths.errors,
+            retransmitted: association.outbound.retransmitted,
+            is_interleaved: association.outbound.is_interleaved,
+            has_partial_reliability: association.agreed.forward_tsn,
         }
     }
 }

@@ -14,26 +14,25 @@ impl Association {
     /// The earliest of all timers.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let hold = self.reconfig.hold_until;
-        let shutdown = [self.t2_shutdown, self.t5_shutdown_guard];
-        let own = [self.t1, self.sacking.until, self.window_probe, hold];
-        let paths = self.paths.iter().filter_map(|path| path.deadline());
+        let shutdown = [self.ending.t2, self.ending.t5_guard];
+        let own = [self.handshake.t1, self.inbound.sacking.until, self.outbound.window_probe, hold];
         let others = self.reconfig.deadline().into_iter().chain(self.asconf.deadline());
-        own.into_iter().chain(shutdown).flatten().chain(others).chain(paths).min()
+        own.into_iter().chain(shutdown).flatten().chain(others).chain(self.paths.deadline()).min()
     }
 
     /// Fires what is due.
     pub(crate) fn tick(&mut self, cx: &mut Context<'_>) {
-        if is_due(self.t5_shutdown_guard, cx.now) {
+        if is_due(self.ending.t5_guard, cx.now) {
             return self.abort(cx, &[], Lost::Unreachable);
         }
-        if is_due(self.t1, cx.now) {
+        if is_due(self.handshake.t1, cx.now) {
             self.t1_expired(cx);
         }
-        if is_due(self.t2_shutdown, cx.now) {
+        if is_due(self.ending.t2, cx.now) {
             self.t2_expired(cx);
         }
-        if is_due(self.sacking.until, cx.now) {
-            self.sacking.is_due = true;
+        if is_due(self.inbound.sacking.until, cx.now) {
+            self.inbound.sacking.is_due = true;
         }
         if is_due(self.reconfig.hold_until, cx.now) {
             self.reconfig.hold_until = None;
@@ -54,8 +53,8 @@ impl Association {
             self.flush(cx);
         }
         // The window has opened meanwhile, or nothing waits for it: there is nothing to probe.
-        if is_due(self.window_probe, cx.now) {
-            self.window_probe = None;
+        if is_due(self.outbound.window_probe, cx.now) {
+            self.outbound.window_probe = None;
         }
     }
 
@@ -90,8 +89,8 @@ impl Association {
             }
         }
         self.paths[index].congestion.flight = 0;
-        self.may_burst = true;
-        self.is_forward_due |= self.advanced >= self.outbound.first;
+        self.outbound.recovery.may_burst = true;
+        self.outbound.is_forward_due |= self.outbound.advanced >= self.outbound.first;
         self.time_out(cx, index, true);
         if self.state != State::Closed {
             self.paths[index].suspect_black_hole(cx.now);
@@ -102,8 +101,8 @@ impl Association {
     /// §8.2).
     pub(super) fn time_out(&mut self, cx: &mut Context<'_>, index: usize, is_counted: bool) {
         if is_counted {
-            self.errors = self.errors.saturating_add(1);
-            if self.errors > self.parameters.association_max_retrans {
+            self.paths.errors = self.paths.errors.saturating_add(1);
+            if self.paths.errors > self.parameters.association_max_retrans {
                 return self.lose(cx, Lost::Unreachable);
             }
         }
@@ -115,9 +114,11 @@ impl Association {
             }
         }
         let limit = self.parameters.primary_switchover_max_retrans;
-        if index == self.primary && limit.is_some_and(|limit| self.paths[index].errors > limit) {
+        if index == self.paths.primary
+            && limit.is_some_and(|limit| self.paths[index].errors > limit)
+        {
             let is_active = |path: &super::path::Path| path.state == PathState::Active;
-            self.primary = self.paths.iter().position(is_active).unwrap_or(index);
+            self.paths.primary = self.paths.iter().position(is_active).unwrap_or(index);
         }
     }
 }

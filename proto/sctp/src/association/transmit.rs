@@ -1,7 +1,7 @@
 //! Packets: what goes into the next one and where it goes (RFC 9260 §6.1, §6.4, §6.10).
 
 use super::outbound::Flight;
-use super::{Association, PathState, State};
+use super::{Association, State};
 use crate::codec::{Chunk, ChunkType, Gaps, HEADER_BYTES, Header, Sack, Words, padded, seal};
 use crate::effects::{Context, Failure, Indication, Out, Transmit};
 use core::net::SocketAddr;
@@ -33,7 +33,7 @@ impl Draft {
 impl Association {
     /// Sends one chunk in a packet of its own on the primary path.
     pub(super) fn send_alone(&mut self, cx: &mut Context<'_>, chunk: &Chunk<'_>) {
-        self.send_on(cx, self.primary, chunk);
+        self.send_on(cx, self.paths.primary, chunk);
     }
 
     /// Sends one chunk in a packet of its own.
@@ -171,7 +171,7 @@ impl Association {
             let (kind, bytes) = (chunk[0], chunk.len());
             self.room(cx, &mut draft, path, kind, bytes).extend_from_slice(&chunk);
         }
-        if self.sacking.is_due {
+        if self.inbound.sacking.is_due {
             self.put_sack(cx, &mut draft);
         }
         if matches!(
@@ -187,18 +187,19 @@ impl Association {
 
     fn flush_data(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
         let max_burst = self.parameters.max_burst;
-        if self.outbound.marked == 0 && !self.outbound.has_queued() && !self.is_forward_due {
+        if self.outbound.marked == 0 && !self.outbound.has_queued() && !self.outbound.is_forward_due
+        {
             return;
         }
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.congestion.allowed = path.congestion.window(max_burst, path.pmdcs());
         }
-        if self.is_forward_due {
+        if self.outbound.is_forward_due {
             self.put_forward_tsn(cx, draft);
         }
         let is_free = self.flush_marked(cx, draft);
-        self.may_burst = false;
-        if self.is_forward_due {
+        self.outbound.recovery.may_burst = false;
+        if self.outbound.is_forward_due {
             // Some was given up just now. Control chunks stand before DATA (RFC 9260 §6.10).
             self.close(cx, draft);
             self.put_forward_tsn(cx, draft);
@@ -210,41 +211,35 @@ impl Association {
 
     /// A SACK that is not due yet goes with data that leaves anyway (RFC 9260 §6.2).
     fn bundle_sack(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
-        if self.sacking.packets > 0 {
+        if self.inbound.sacking.packets > 0 {
             self.put_sack(cx, draft);
         }
     }
 
     fn put_sack(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
-        let path = self.sacking.path;
+        let path = self.inbound.sacking.path;
         let duplicates: Vec<u8> =
-            self.received.duplicates.drain(..).flat_map(u32::to_be_bytes).collect();
+            self.inbound.received.duplicates.drain(..).flat_map(u32::to_be_bytes).collect();
         let mut gaps = Vec::new();
         let kind = ChunkType::Sack.number();
         let least = HEADER_BYTES + self.auth_bytes(kind) + 16 + duplicates.len();
         let max = self.paths[path].packet_bytes().saturating_sub(least) / 4;
-        if self.received.has_gaps() {
-            self.received.gaps(max, &mut gaps);
+        if self.inbound.received.has_gaps() {
+            self.inbound.received.gaps(max, &mut gaps);
         }
-        self.advertised = self.window();
+        self.inbound.advertised = self.inbound.window();
         let sack = Sack {
-            cumulative_tsn_ack: crate::id::low32(self.received.cumulative()),
-            a_rwnd: self.advertised,
+            cumulative_tsn_ack: crate::id::low32(self.inbound.received.cumulative()),
+            a_rwnd: self.inbound.advertised,
             gaps: Gaps::new(&gaps),
             duplicates: Words::new(&duplicates),
         };
         let length = 16 + gaps.len() + duplicates.len();
         Chunk::Sack(sack).write(self.room(cx, draft, path, kind, length));
-        self.sacking.packets = 0;
-        self.sacking.has_begun = true;
-        self.sacking.is_due = false;
-        self.sacking.until = None;
-    }
-
-    /// The window to advertise, octets (RFC 9260 §6.2).
-    pub(super) fn window(&self) -> u32 {
-        let used = u32::try_from(self.reassembly.held() + self.unread).unwrap_or(u32::MAX);
-        self.parameters.receive_buffer.saturating_sub(used)
+        self.inbound.sacking.packets = 0;
+        self.inbound.sacking.has_begun = true;
+        self.inbound.sacking.is_due = false;
+        self.inbound.sacking.until = None;
     }
 
     /// Type and header octets of our chunks of user data.
@@ -256,18 +251,19 @@ impl Association {
     /// Sends what is marked for retransmission, as far as the windows allow; false when something
     /// is left (RFC 9260 §6.1 C: new data waits).
     fn flush_marked(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) -> bool {
-        let (mut burst_begun, mut free) = (false, self.may_burst);
+        let (mut burst_begun, mut free) = (false, self.outbound.recovery.may_burst);
         let mut is_first_on = [true; super::PATHS_MAX];
         let (kind, header) = self.data_chunk();
         let auth = self.auth_bytes(kind);
         while let Some(index) = self.outbound.first_marked() {
             let entry = &self.outbound.ring[index];
             if self.agreed.forward_tsn && entry.is_stale(cx.now) {
-                self.abandon(cx, index);
+                let context = self.outbound.abandon(index, &mut self.paths);
+                cx.indicate(Indication::SendFailure(context, Failure::Abandoned));
                 continue;
             }
             let is_fast = entry.flight == Flight::Marked(true);
-            let path = self.retransmission_path(usize::from(entry.path), is_fast);
+            let path = self.paths.for_retransmission(usize::from(entry.path), is_fast);
             let length = padded(header + entry.payload.len());
             let fits = draft.as_ref().is_some_and(|it| it.fits(path, length, auth));
             if free && burst_begun && !fits {
@@ -335,7 +331,7 @@ impl Association {
         if !self.outbound.has_queued() {
             return;
         }
-        let index = self.data_path();
+        let index = self.paths.for_data();
         self.paths[index].wake(cx.now);
         let it = &mut self.paths[index].congestion;
         it.allowed = it.allowed.min(it.cwnd);
@@ -358,7 +354,7 @@ impl Association {
             let point = self.parameters.split_from_bytes;
             let Some(bytes) = self.outbound.next_bytes(max, room, point) else { break };
             let outstanding = self.outbound.outstanding;
-            let is_window_closed = outstanding + bytes > self.peer_rwnd
+            let is_window_closed = outstanding + bytes > self.outbound.peer_rwnd
                 && (outstanding > 0 || !self.may_probe_window(cx.now));
             let path = &self.paths[index];
             let waits = self.parameters.nagle
@@ -400,9 +396,9 @@ impl Association {
     /// an RTO after each probe that was taken; for one that was not, T3-rtx backs off
     /// (RFC 9260 §6.1 A).
     fn may_probe_window(&mut self, now: Time) -> bool {
-        let at = self.window_probe.unwrap_or(now + self.paths[self.data_path()].rto);
+        let at = self.outbound.window_probe.unwrap_or(now + self.paths[self.paths.for_data()].rto);
         let is_due = at <= now;
-        self.window_probe = (!is_due).then_some(at);
+        self.outbound.window_probe = (!is_due).then_some(at);
         is_due
     }
 
@@ -413,45 +409,11 @@ impl Association {
         }
     }
 
-    /// Where new data goes: the primary path if it works, else one that does, else the least bad
-    /// (RFC 9260 §6.4, RFC 7829 §4.2, §5).
-    pub(super) fn data_path(&self) -> usize {
-        let primary = &self.paths[self.primary];
-        if primary.state == PathState::Active {
-            return self.primary;
-        }
-        self.best_path(None).unwrap_or(self.primary)
-    }
-
-    /// An active path, else the doubtful one with the fewest errors, else the failed one with the
-    /// fewest; never `but`.
-    pub(super) fn best_path(&self, but: Option<usize>) -> Option<usize> {
-        let usable =
-            self.paths.iter().enumerate().filter(|(index, path)| {
-                Some(*index) != but && path.state != PathState::Unconfirmed
-            });
-        usable.min_by_key(|(_, path)| (path.state, path.errors)).map(|(index, _)| index)
-    }
-
-    /// Where a chunk goes that was lost on `last`: elsewhere if it timed out, unless everything
-    /// else is worse (RFC 9260 §6.4.1).
-    fn retransmission_path(&self, last: usize, is_fast: bool) -> usize {
-        let state = self.paths[last].state;
-        if is_fast && state == PathState::Active {
-            return last;
-        }
-        let is_worse = |other: usize| self.paths[other].state == PathState::Inactive;
-        match self.best_path(Some(last)) {
-            Some(other) if !is_worse(other) || state == PathState::Inactive => other,
-            _ => self.data_path(),
-        }
-    }
-
     fn put_forward_tsn(&mut self, cx: &mut Context<'_>, draft: &mut Option<Draft>) {
-        self.is_forward_due = false;
-        let path = self.data_path();
+        self.outbound.is_forward_due = false;
+        let path = self.paths.for_data();
         let mut chunk = Vec::new();
-        self.write_forward_tsn(&mut chunk, self.paths[path].packet_bytes());
+        self.outbound.write_forward_tsn(&mut chunk, self.paths[path].packet_bytes());
         let (kind, bytes) = (chunk[0], chunk.len());
         self.room(cx, draft, path, kind, bytes).extend_from_slice(&chunk);
         let path = &mut self.paths[path];
@@ -461,8 +423,8 @@ impl Association {
     /// Half of the send buffer is free again for a user that found it full.
     fn tell_of_buffer(&mut self, cx: &mut Context<'_>) {
         let held = self.outbound.queued + self.outbound.held;
-        if self.wants_buffer && held <= self.parameters.send_buffer as usize / 2 {
-            self.wants_buffer = false;
+        if self.outbound.wants_buffer && held <= self.parameters.send_buffer as usize / 2 {
+            self.outbound.wants_buffer = false;
             cx.indicate(Indication::SendBufferFree);
         }
     }
