@@ -11,6 +11,7 @@ pub mod identity;
 mod keyed_hash;
 pub mod narrow;
 mod patience;
+pub mod sequence;
 pub mod shares;
 pub mod slots;
 mod time;

@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod admission;
+mod answers;
 mod counters;
 mod limit;
 mod queue;
@@ -22,6 +23,7 @@ mod stock;
 mod users;
 
 pub use admission::{ALL, Admission, Class, Line, Turn};
+pub use answers::{AnswerBudget, Answers};
 pub use counters::{COUNTERS_MAX, Counter, Counters, UNCOUNTED};
 pub use limit::{Limit, Offence, Share};
 pub use queue::{Queue, Queued};

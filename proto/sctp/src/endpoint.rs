@@ -2,7 +2,6 @@
 //! association of a packet, answers what belongs to none, and keeps one deadline for all.
 
 use crate::association::{Association, PATHS_MAX, RANDOM_BYTES, Secrets, State, Status};
-use crate::budget::{Answers, Budget};
 use crate::codec;
 use crate::effects::{Context, In, Indication, Lost, Out, Pool, Transmit};
 use crate::id::AssociationId;
@@ -12,6 +11,7 @@ use bytes::Bytes;
 use core::cmp::Reverse;
 use core::net::{IpAddr, SocketAddr};
 use machine::{Duration, Time};
+use overload::{AnswerBudget, Answers};
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// How long a key signs cookies; for as long again it is good for reading them (RFC 9260 §5.1.3).
@@ -106,7 +106,7 @@ pub struct Endpoint {
     /// Endpoint pair shared keys of associations to come, and the one in use (RFC 4895 §6.1).
     shared_keys: Vec<(u16, Bytes)>,
     active_key: u16,
-    pub(crate) budget: Budget,
+    pub(crate) budget: AnswerBudget,
     pub(crate) counts: Counts,
 }
 
@@ -131,7 +131,7 @@ impl Endpoint {
             cookie_keyed_at: Time::ZERO,
             shared_keys: Vec::new(),
             active_key: 0,
-            budget: Budget::new(key),
+            budget: AnswerBudget::new(key),
             counts: Counts::default(),
         }
     }

@@ -49,7 +49,6 @@
 
 mod arrived;
 mod association;
-mod budget;
 pub mod codec;
 mod cookie;
 mod effects;
@@ -64,11 +63,11 @@ pub use association::{
     AddressRequest, Answer, Message, Outgoing, PATHS_MAX, Part, PathState, PathStatus, Reliability,
     Request, Scheduler, State, Status,
 };
-pub use budget::Answers;
 pub use effects::{
     AddressChange, Failure, Icmp, IcmpError, In, Indication, Lost, Out, Packet, Reconfiguration,
     Transmit,
 };
 pub use endpoint::{Counts, Endpoint, Refused, Settings};
 pub use id::AssociationId;
+pub use overload::Answers;
 pub use parameters::{Extensions, Parameters, PathParameters};

@@ -6,8 +6,7 @@ use super::outbound::{Flight, Outbound};
 use super::paths::Paths;
 use crate::codec::{Chunk, ForwardTsn, Gaps, IForwardTsn, Skips};
 use crate::effects::Context;
-use crate::id::unwrap32;
-use crate::id::{low16, low32, place};
+use crate::id::{low16, low32, place, unwrap32};
 
 /// Octets of a packet that the list of a FORWARD-TSN leaves to headers and AUTH.
 const FORWARD_MARGIN: usize = 64;

@@ -74,10 +74,7 @@ impl Association {
 
     /// Sends a heartbeat at once (REQUEST HEARTBEAT too).
     pub(crate) fn heartbeat(&mut self, cx: &mut Context<'_>, index: usize) {
-        let nonce = cx.random.long();
-        let mut info = [0; INFO_BYTES];
-        info[..8].copy_from_slice(&nonce.to_be_bytes());
-        info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
+        let (nonce, info) = new_info(cx);
         let until = Some(cx.now + self.paths[index].rto);
         self.paths[index].probe = Some(Probe { nonce, sent_at: cx.now, until });
         self.schedule_heartbeat(cx, index);
@@ -116,19 +113,16 @@ impl Association {
         if let Some(probe) = path.probe.take() {
             path.measured(cx.now.since(probe.sent_at));
         }
-        let is_unconfirmed = path.state == PathState::Unconfirmed;
-        self.paths.errors = 0;
-        if is_unconfirmed {
-            let path = &mut self.paths[index];
+        if path.state == PathState::Unconfirmed {
             path.state = PathState::Active;
             path.errors = 0;
-            self.paths.have_changed = true; // the address is its own from now on
-            let path = &mut self.paths[index];
             path.begin_search(cx.now);
             let address = path.address;
+            self.paths.have_changed = true; // the address is its own from now on
             cx.indicate(Indication::NetworkStatusChange(address, PathState::Active));
             self.schedule_heartbeat(cx, index);
         }
+        self.paths.errors = 0;
         self.answered(cx, index);
     }
 
@@ -145,10 +139,7 @@ impl Association {
     pub(super) fn search_due(&mut self, cx: &mut Context<'_>, index: usize) {
         let is_established = self.state == State::Established;
         let Some(size) = self.paths[index].next_probe(cx.now, is_established) else { return };
-        let nonce = cx.random.long();
-        let mut info = [0; INFO_BYTES];
-        info[..8].copy_from_slice(&nonce.to_be_bytes());
-        info[8..].copy_from_slice(&cx.now.as_nanos().to_be_bytes());
+        let (nonce, info) = new_info(cx);
         let path = &mut self.paths[index];
         path.probe_sent(cx.now, size, nonce);
         let length = path.packet_bytes_of(size);
@@ -156,4 +147,10 @@ impl Association {
         let pad = length.saturating_sub(HEADER_BYTES + auth + HEARTBEAT_BYTES + 4);
         self.send_probe(cx, index, &[Chunk::Heartbeat(&info), Chunk::Pad(pad)]);
     }
+}
+
+/// A nonce, and the Heartbeat Info that has it.
+fn new_info(cx: &mut Context<'_>) -> (u64, [u8; INFO_BYTES]) {
+    let nonce = cx.random.long();
+    (nonce, (u128::from(nonce) << 64 | u128::from(cx.now.as_nanos())).to_be_bytes())
 }

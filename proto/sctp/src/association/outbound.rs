@@ -3,8 +3,7 @@
 
 use super::scheduler::{Partial, Queue};
 use crate::codec::{DATA_BYTES, Data, DataFlags, I_DATA_BYTES, IData, padded};
-use crate::id::origin;
-use crate::id::{low16, low32};
+use crate::id::{low16, low32, origin};
 use bytes::Bytes;
 use machine::Time;
 use std::collections::VecDeque;

@@ -60,7 +60,7 @@ impl Association {
         self.inbound.sacking.is_due |= has_data && self.state == State::ShutdownSent;
         self.flush(cx);
         if has_data && self.state == State::ShutdownSent {
-            self.repeat_shutdown(cx);
+            self.send_shutdown(cx); // what came is acknowledged by both SACK and SHUTDOWN
         }
     }
 

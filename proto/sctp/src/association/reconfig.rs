@@ -9,8 +9,7 @@ use super::received::{Received, WINDOW};
 use super::{Association, State};
 use crate::codec::{Chunk, List, Parameter, Parameters, Reset, Response};
 use crate::effects::{Context, Indication, Reconfiguration};
-use crate::id::low32;
-use crate::id::{origin, unwrap32};
+use crate::id::{low32, origin, unwrap32};
 use machine::Time;
 use std::collections::VecDeque;
 

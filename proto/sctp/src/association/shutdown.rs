@@ -52,7 +52,7 @@ impl Association {
     }
 
     /// Sends SHUTDOWN or SHUTDOWN ACK, as the state says, and starts T2-shutdown.
-    fn send_shutdown(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn send_shutdown(&mut self, cx: &mut Context<'_>) {
         let chunk = match self.state {
             State::ShutdownSent => Chunk::Shutdown {
                 cumulative_tsn_ack: crate::id::low32(self.inbound.received.cumulative()),
@@ -65,11 +65,6 @@ impl Association {
 
     pub(super) fn start_t2(&mut self, now: Time) {
         self.ending.t2 = Some(now + self.paths[self.paths.for_data()].rto);
-    }
-
-    /// DATA came after our SHUTDOWN: it is acknowledged by both SACK and SHUTDOWN.
-    pub(super) fn repeat_shutdown(&mut self, cx: &mut Context<'_>) {
-        self.send_shutdown(cx);
     }
 
     /// T2-shutdown expired.

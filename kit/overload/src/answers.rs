@@ -1,7 +1,7 @@
-//! How often an endpoint answers those it has no association with: INIT ACK, ABORT, ERROR. The
-//! answers go to where a packet says that it comes from, and are longer than what asked for them;
-//! without a bound an endpoint would send them to whomever an attacker likes (RFC 9260 §5.1.6,
-//! §12.2.4).
+//! How often those are answered that nothing is known of: the first messages of a protocol over
+//! datagrams. The answers go to where a message says that it comes from, and may be longer than
+//! what asked for them; without a bound they would be sent to whomever an attacker likes
+//! (RFC 9260 §5.1.6, §12.2.4).
 //!
 //! Each source has a rate of its own, all strangers together another; those that the user knows
 //! by name do not share the strangers', so that a flood of forged sources costs them nothing.
@@ -19,7 +19,7 @@ const BUCKETS: usize = 4_096;
 /// A known source may be answered so many times as often as another.
 const KNOWN_FACTOR: u32 = 10;
 
-/// Answers a second without an association.
+/// Answers a second to those that nothing is known of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answers {
     /// To one source: an IPv4 address, or an IPv6 prefix of 64 bits. Twice as many at once.
@@ -36,7 +36,7 @@ impl Default for Answers {
 
 /// What is left of the rates.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct AnswerBudget {
     rates: Answers,
     known: BTreeSet<IpAddr>,
     strangers: Bucket,
@@ -44,8 +44,10 @@ pub(crate) struct Budget {
     key: [u8; 32],
 }
 
-impl Budget {
-    pub(crate) fn new(key: [u8; 32]) -> Self {
+impl AnswerBudget {
+    /// With the usual rates, and a key that nobody knows.
+    #[must_use]
+    pub fn new(key: [u8; 32]) -> Self {
         Self {
             rates: Answers::default(),
             known: BTreeSet::new(),
@@ -55,15 +57,19 @@ impl Budget {
         }
     }
 
-    pub(crate) const fn set_rates(&mut self, rates: Answers) {
+    /// Other rates.
+    pub const fn set_rates(&mut self, rates: Answers) {
         self.rates = rates;
     }
 
-    pub(crate) fn set_known(&mut self, known: impl IntoIterator<Item = IpAddr>) {
+    /// Who is known from now on.
+    pub fn set_known(&mut self, known: impl IntoIterator<Item = IpAddr>) {
         self.known = known.into_iter().collect();
     }
 
-    pub(crate) fn is_known(&self, source: IpAddr) -> bool {
+    /// Whether a source is known by name.
+    #[must_use]
+    pub fn is_known(&self, source: IpAddr) -> bool {
         self.known.contains(&source)
     }
 
@@ -88,14 +94,15 @@ impl Budget {
     }
 
     /// Whether that source may be answered now.
-    pub(crate) fn has_room(&self, now: Time, source: IpAddr, is_known: bool) -> bool {
+    #[must_use]
+    pub fn has_room(&self, now: Time, source: IpAddr, is_known: bool) -> bool {
         let (of_source, of_strangers) = self.rates(is_known);
         self.sources[self.place(source, is_known)].has_room(now, of_source)
             && (is_known || self.strangers.has_room(now, of_strangers))
     }
 
     /// It is answered.
-    pub(crate) fn take(&mut self, now: Time, source: IpAddr, is_known: bool) {
+    pub fn take(&mut self, now: Time, source: IpAddr, is_known: bool) {
         let (of_source, of_strangers) = self.rates(is_known);
         let place = self.place(source, is_known);
         self.sources[place].take(now, of_source);
@@ -112,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_stranger_whose_place_is_that_of_a_peer_costs_the_peer_nothing() {
-        let mut budget = Budget::new([7; 32]);
+        let mut budget = AnswerBudget::new([7; 32]);
         let address = |number: u32| IpAddr::V4(Ipv4Addr::from_bits(number));
         let peer = address(0x0A00_0001);
         let of_peer = budget.place(peer, false);
