@@ -42,16 +42,16 @@ questions! {
     /// What may be asked, and who answers it.
     const QUESTIONS: Serve;
     /// The calls that run.
-    Ask "calls" [LIMIT] -> Vec<CallRow>, |it, asked| it.show_calls(asked.ask);
+    Ask "calls" [LIMIT] -> Vec<CallRow>, |it, asked| show_calls(it, asked.ask);
     /// Ends a call.
     Act "calls/terminate" [Parameter::text("id", "as `calls` shows it").required()]
-        -> Vec<TerminatedRow>, |it, asked| it.terminate(asked.now, asked.ask, asked.out);
+        -> Vec<TerminatedRow>, |it, asked| terminate(it, asked.now, asked.ask, asked.out);
     /// Leaves new requests to the other node of the pair.
     Internal "hand-over" [Parameter::text("left", "what is left unanswered").required()]
-        -> Vec<HandOverRow>, |it, asked| it.hand_over(asked.ask);
+        -> Vec<HandOverRow>, |it, asked| hand_over(it, asked.ask);
     /// The registrations.
     Ask "registrations" [LIMIT] -> Vec<RegistrationRow>,
-        |it, asked| it.show_registrations(asked.now, asked.ask);
+        |it, asked| show_registrations(it, asked.now, asked.ask);
     /// The limits and what counts against them.
     Ask "limits" [] -> Vec<Either<LimitRow, UnitsRow>>, |it, _| Ok(it.overload.limits.show());
     /// What each shard holds of the site's pool of sessions.
@@ -67,26 +67,27 @@ questions! {
         it.overload.share.exchange(asked.now, asked.ask, it.shard, live)
     };
     /// The rules of header manipulation.
-    Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(it.show_rules());
+    Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(show_rules(it));
     /// The targets of the next hops.
     Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
     /// The realms and their doorways.
-    Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(it.show_realms());
+    Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(show_realms(it));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| {
-        show_next_hops(&it.border.hops, &it.egress.next_hops, asked.now);
-        Ok(it.show_alarms(asked.now))
+        show_next_hops(&it.border.hops, &it.next_hop_table, asked.now);
+        Ok(show_alarms(it, asked.now))
     };
     /// The media controllers as each shard knows them, and what it leases of each.
     Ask "media-controllers" [] -> Vec<ControllerRow>, |it, _| Ok(it.media.show());
     /// What the shield does: a row for each shard, and one for the kernel where it helps.
     Ask "shield" [] -> Vec<Either<PolicingRow, KernelRow>>,
-        |it, asked| Ok(vec![Either::A(it.show_policing(asked.now))]);
+        |it, asked| Ok(vec![Either::A(it.policing.show(asked.now, it.shard))]);
     /// The sources on the blacklist.
-    Ask "blacklist" [] -> Vec<BlacklistRow>, |it, asked| Ok(it.show_blacklist(asked.now));
+    Ask "blacklist" [] -> Vec<BlacklistRow>,
+        |it, asked| Ok(it.policing.blacklist(asked.now, it.shard));
     /// Takes sources off the blacklist.
     Act "blacklist/clear" [Parameter::text("address", "only this one")] -> Vec<ClearedRow>,
-        |it, asked| it.clear_blacklist(asked.ask);
+        |it, asked| it.policing.clear(asked.ask, it.shard);
     /// The security agreements with phones of IMS and their associations, without keys.
     Ask "ipsec" [LIMIT, IMPI] -> Vec<IpsecRow>, |it, asked| {
         Ok(it.ims.show(named(asked.ask, "impi"), limit(asked.ask)?))
@@ -101,7 +102,7 @@ questions! {
             Ok(it.ims.show_reg_events(named(asked.ask, "identity"), limit(asked.ask)?))
         };
     /// What each shard captures for the service assurance.
-    Ask "capture" [] -> Vec<CaptureRow>, |it, asked| Ok(it.show_capture(asked.now));
+    Ask "capture" [] -> Vec<CaptureRow>, |it, asked| Ok(show_capture(it, asked.now));
 }
 
 /// What an SSC may be asked.
@@ -109,205 +110,207 @@ pub fn questions() -> Vec<Question> {
     question::listed(QUESTIONS).collect()
 }
 
-impl Controller {
-    /// Answers a question, or does what is asked.
-    pub(crate) fn answer(
-        &mut self,
-        now: Time,
-        ask: &Ask,
-        out: &mut Effects,
-    ) -> Result<Value, AskError> {
-        self.gauges();
-        self.policing_gauges(now);
-        self.pool_gauges(now);
-        self.media.gauges();
-        let serve = question::find(QUESTIONS, &ask.path);
-        let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
-        serve(self, &mut Asked { now, ask, out })
-    }
+/// Answers a question, or does what is asked.
+pub(crate) fn answer(
+    of: &mut Controller,
+    now: Time,
+    ask: &Ask,
+    out: &mut Effects,
+) -> Result<Value, AskError> {
+    gauges(of);
+    of.policing.gauges(now, &of.egress.facts);
+    pool_gauges(of, now);
+    of.media.gauges();
+    let serve = question::find(QUESTIONS, &ask.path);
+    let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
+    serve(of, &mut Asked { now, ask, out })
+}
 
-    /// Brings the gauges up to date.
-    pub(crate) fn gauges(&self) {
-        let facts = &self.egress.facts;
-        facts.set(Fact::CallsLive, self.calls.table.len() as u64);
-        facts.set(Fact::OctetsUnderway, self.calls.relays.octets() as u64);
-        facts.set(Fact::RelaysLive, self.calls.relays.len() as u64);
-        facts.set(Fact::Captured, self.egress.capture.captured);
-        facts.set(Fact::CaptureShed, self.egress.capture.shed);
-        facts.set(Fact::CaptureThinned, self.egress.capture.thinned);
-        facts.set(Fact::TransactionsLive, self.transactions.len() as u64);
-        facts.set(Fact::BindingsLive, self.registrar.len() as u64);
-        facts.set(Fact::UnitsLive, self.overload.limits.units().into());
-        facts.set(Fact::Overloaded, self.overload.admission.overloaded_since().is_some().into());
-        facts.set(Fact::CallsWaiting, self.overload.waiting.len() as u64);
-        facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
-    }
+/// Brings the gauges up to date.
+pub(crate) fn gauges(of: &Controller) {
+    let facts = &of.egress.facts;
+    facts.set(Fact::CallsLive, of.calls.table.len() as u64);
+    facts.set(Fact::OctetsUnderway, of.calls.relays.octets() as u64);
+    facts.set(Fact::RelaysLive, of.calls.relays.len() as u64);
+    facts.set(Fact::Captured, of.egress.capture.captured);
+    facts.set(Fact::CaptureShed, of.egress.capture.shed);
+    facts.set(Fact::CaptureThinned, of.egress.capture.thinned);
+    facts.set(Fact::TransactionsLive, of.transactions.len() as u64);
+    facts.set(Fact::BindingsLive, of.registrar.len() as u64);
+    facts.set(Fact::UnitsLive, of.overload.limits.units().into());
+    facts.set(Fact::Overloaded, of.overload.admission.overloaded_since().is_some().into());
+    facts.set(Fact::CallsWaiting, of.overload.waiting.len() as u64);
+    facts.set(Fact::TargetsDown, of.border.hops.down() as u64);
+}
 
-    fn pool_gauges(&self, now: Time) {
-        let (facts, share) = (&self.egress.facts, &self.overload.share);
-        facts.set(Fact::PoolHeld, share.held().into());
-        facts.set(Fact::PoolKeeperAway, share.is_away(now).into());
-    }
+fn pool_gauges(of: &Controller, now: Time) {
+    let (facts, share) = (&of.egress.facts, &of.overload.share);
+    facts.set(Fact::PoolHeld, share.held().into());
+    facts.set(Fact::PoolKeeperAway, share.is_away(now).into());
+}
 
-    fn show_registrations(&self, now: Time, ask: &Ask) -> Result<Vec<RegistrationRow>, AskError> {
-        let limit = limit(ask)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let rows = self.registrar.iter().take(limit).map(|(_, binding)| {
-            let aliases: Vec<String> = sip::Items::new(binding.associated()).map(text).collect();
-            RegistrationRow {
-                aor: text(binding.aor()),
-                contact: text(binding.contact()),
-                realm: self.border.realms.row(binding.realm).name.clone(),
-                source: binding.flow.remote.to_string(),
-                transport: binding.flow.transport.word(),
-                expires_at_us: binding.expires.as_micros(),
-                expires_s: binding.expires.since(now).as_secs(),
-                core_expires_at_us: binding.core_expires.as_micros(),
-                registered_at_us: binding.registered.as_micros(),
-                user_agent: text(binding.user_agent()),
-                aliases,
-            }
-        });
-        Ok(rows.collect())
-    }
+fn show_registrations(
+    of: &Controller,
+    now: Time,
+    ask: &Ask,
+) -> Result<Vec<RegistrationRow>, AskError> {
+    let limit = limit(ask)?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let rows = of.registrar.iter().take(limit).map(|(_, binding)| {
+        let aliases: Vec<String> = sip::Items::new(binding.associated()).map(text).collect();
+        RegistrationRow {
+            aor: text(binding.aor()),
+            contact: text(binding.contact()),
+            realm: of.border.realms.row(binding.realm).name.clone(),
+            source: binding.flow.remote.to_string(),
+            transport: binding.flow.transport.word(),
+            expires_at_us: binding.expires.as_micros(),
+            expires_s: binding.expires.since(now).as_secs(),
+            core_expires_at_us: binding.core_expires.as_micros(),
+            registered_at_us: binding.registered.as_micros(),
+            user_agent: text(binding.user_agent()),
+            aliases,
+        }
+    });
+    Ok(rows.collect())
+}
 
-    fn show_rules(&self) -> Vec<RuleRow> {
-        let rows = self.config.rule.iter().enumerate();
-        rows.map(|(number, rule)| RuleRow { number, rule: rule.clone() }).collect()
-    }
+fn show_rules(of: &Controller) -> Vec<RuleRow> {
+    let rows = of.config.rule.iter().enumerate();
+    rows.map(|(number, rule)| RuleRow { number, rule: rule.clone() }).collect()
+}
 
-    fn show_calls(&self, ask: &Ask) -> Result<Vec<CallRow>, AskError> {
-        let limit = limit(ask)?;
-        let rows = self.calls.table.iter().take(limit).map(|(key, call)| self.call_row(key, call));
-        Ok(rows.collect())
-    }
+fn show_calls(of: &Controller, ask: &Ask) -> Result<Vec<CallRow>, AskError> {
+    let limit = limit(ask)?;
+    let rows = of.calls.table.iter().take(limit).map(|(key, call)| call_row(of, key, call));
+    Ok(rows.collect())
+}
 
-    fn call_row(&self, key: Key, call: &Call) -> CallRow {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (to, from) = call.a.parties();
-        let state = match call.state {
-            State::Early => "early",
-            State::Answered | State::Confirmed => "confirmed",
-            State::Ending => "ending",
+fn call_row(of: &Controller, key: Key, call: &Call) -> CallRow {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (to, from) = call.a.parties();
+    let state = match call.state {
+        State::Early => "early",
+        State::Answered | State::Confirmed => "confirmed",
+        State::Ending => "ending",
+    };
+    let answered = (call.answered != Time::ZERO).then(|| call.answered.as_micros());
+    CallRow {
+        id: identity(of.shard, key),
+        state,
+        from: uri_of(&text(from)),
+        to: uri_of(&text(to)),
+        realm_in: of.border.realms.row(call.a.realm).name.clone(),
+        realm_out: of.border.realms.row(call.b.realm).name.clone(),
+        started_at_us: call.started.as_micros(),
+        answered_at_us: answered,
+        call_id_a: text(call.a.call_id()),
+        call_id_b: text(call.b.call_id()),
+        trail: text(&hex(call.trail())),
+    }
+}
+
+fn terminate(
+    of: &mut Controller,
+    now: Time,
+    ask: &Ask,
+    out: &mut Effects,
+) -> Result<Vec<TerminatedRow>, AskError> {
+    let wrong = || AskError::BadParameter("id names a call as `calls` shows it".into());
+    let id = ask.params.get("id").ok_or_else(wrong)?;
+    let (shard, key) = read_identity(id).ok_or_else(wrong)?;
+    if shard != of.shard {
+        return Ok(Vec::new()); // another shard's
+    }
+    if of.calls.table.at(key).is_none() {
+        return Err(AskError::NotFound(format!("call {id}")));
+    }
+    of.tear_down(now, key, 480, "ended by the operator", out);
+    of.transacted(now, out);
+    Ok(vec![TerminatedRow { id: id.clone(), ended: true }])
+}
+
+/// Leaves new requests to the other node of the pair, or no more; tells how many of the kind
+/// that is left still run.
+fn hand_over(of: &mut Controller, ask: &Ask) -> Result<Vec<HandOverRow>, AskError> {
+    let left = match ask.params.get("left").map(String::as_str) {
+        Some("nothing") => Left::Nothing,
+        Some("beginnings") => Left::Beginnings,
+        Some("requests") => Left::Requests,
+        _ => return Err(AskError::BadParameter("left is what is left unanswered".into())),
+    };
+    of.pair.state.hand_over(left);
+    let counts = |initial: bool| initial || left != Left::Beginnings;
+    let requests = of.calls.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
+    Ok(vec![HandOverRow { shard: of.shard, requests }])
+}
+
+fn show_realms(of: &Controller) -> Vec<RealmRow> {
+    let rows = of.border.realms.rows().iter().map(|realm| {
+        let listen: Vec<String> = realm
+            .doors
+            .iter()
+            .map(|door| {
+                let word = door.transport.word();
+                format!("{word}:{}", door.local)
+            })
+            .collect();
+        RealmRow {
+            name: realm.name.clone(),
+            side: realm.side,
+            trusted: realm.trusted,
+            register_required: realm.register_required,
+            listen,
+        }
+    });
+    rows.collect()
+}
+
+fn show_alarms(of: &mut Controller, now: Time) -> Vec<Condition> {
+    const UNREACHED: &str = "communications-subsystem-failure";
+    let mut rows = Vec::new();
+    rows.extend(of.policing.alarm(now));
+    rows.extend(of.overload.share.alarm(now, of.pair.state.is_standby()));
+    rows.extend(of.media.alarms(now));
+    rows.extend(of.ims.alarms(now));
+    rows.extend(of.border.alarms());
+    if of.overload.admission.overloaded_since().is_some() {
+        let text = "messages wait too long: new calls are refused with 503".to_owned();
+        let row = Condition::new("overload", "admission", "major", text);
+        rows.push(row.caused_by("congestion"));
+    }
+    if let Some(why) = of.egress.capture.trouble(now) {
+        let shed = of.egress.capture.shed;
+        let (severity, text) = match shed {
+            0 => ("minor", format!("the collector of captured messages takes none: {why}")),
+            shed => ("major", format!("captured messages are lost: {why}; {shed} so far")),
         };
-        let answered = (call.answered != Time::ZERO).then(|| call.answered.as_micros());
-        CallRow {
-            id: identity(self.shard, key),
-            state,
-            from: uri_of(&text(from)),
-            to: uri_of(&text(to)),
-            realm_in: self.border.realms.row(call.a.realm).name.clone(),
-            realm_out: self.border.realms.row(call.b.realm).name.clone(),
-            started_at_us: call.started.as_micros(),
-            answered_at_us: answered,
-            call_id_a: text(call.a.call_id()),
-            call_id_b: text(call.b.call_id()),
-            trail: text(&hex(call.trail())),
-        }
+        let row = Condition::new("capture-shed", "capture", severity, text);
+        rows.push(row.caused_by(UNREACHED));
     }
+    if of.egress.capture.is_on() && of.egress.capture.whole < ALL {
+        let of_100 = of.egress.capture.whole * 100 / ALL;
+        let text = format!(
+            "messages wait too long: {of_100} % of the calls are captured whole, of the \
+             others requests and final answers"
+        );
+        let row = Condition::new("capture-thinned", "capture", "minor", text);
+        rows.push(row.caused_by("congestion"));
+    }
+    rows
+}
 
-    fn terminate(
-        &mut self,
-        now: Time,
-        ask: &Ask,
-        out: &mut Effects,
-    ) -> Result<Vec<TerminatedRow>, AskError> {
-        let wrong = || AskError::BadParameter("id names a call as `calls` shows it".into());
-        let id = ask.params.get("id").ok_or_else(wrong)?;
-        let (shard, key) = read_identity(id).ok_or_else(wrong)?;
-        if shard != self.shard {
-            return Ok(Vec::new()); // another shard's
-        }
-        if self.calls.table.at(key).is_none() {
-            return Err(AskError::NotFound(format!("call {id}")));
-        }
-        self.tear_down(now, key, 480, "ended by the operator", out);
-        self.transacted(now, out);
-        Ok(vec![TerminatedRow { id: id.clone(), ended: true }])
-    }
-
-    /// Leaves new requests to the other node of the pair, or no more; tells how many of the kind
-    /// that is left still run.
-    fn hand_over(&mut self, ask: &Ask) -> Result<Vec<HandOverRow>, AskError> {
-        let left = match ask.params.get("left").map(String::as_str) {
-            Some("nothing") => Left::Nothing,
-            Some("beginnings") => Left::Beginnings,
-            Some("requests") => Left::Requests,
-            _ => return Err(AskError::BadParameter("left is what is left unanswered".into())),
-        };
-        self.pair.state.hand_over(left);
-        let counts = |initial: bool| initial || left != Left::Beginnings;
-        let requests = self.calls.relays.iter().filter(|(_, relay)| counts(relay.initial)).count();
-        Ok(vec![HandOverRow { shard: self.shard, requests }])
-    }
-
-    fn show_realms(&self) -> Vec<RealmRow> {
-        let rows = self.border.realms.rows().iter().map(|realm| {
-            let listen: Vec<String> = realm
-                .doors
-                .iter()
-                .map(|door| {
-                    let word = door.transport.word();
-                    format!("{word}:{}", door.local)
-                })
-                .collect();
-            RealmRow {
-                name: realm.name.clone(),
-                side: realm.side,
-                trusted: realm.trusted,
-                register_required: realm.register_required,
-                listen,
-            }
-        });
-        rows.collect()
-    }
-
-    fn show_alarms(&mut self, now: Time) -> Vec<Condition> {
-        const UNREACHED: &str = "communications-subsystem-failure";
-        let mut rows = Vec::new();
-        rows.extend(self.flood_alarm(now));
-        rows.extend(self.overload.share.alarm(now, self.pair.state.is_standby()));
-        rows.extend(self.media.alarms(now));
-        rows.extend(self.ims.alarms(now));
-        rows.extend(self.border.alarms());
-        if self.overload.admission.overloaded_since().is_some() {
-            let text = "messages wait too long: new calls are refused with 503".to_owned();
-            let row = Condition::new("overload", "admission", "major", text);
-            rows.push(row.caused_by("congestion"));
-        }
-        if let Some(why) = self.egress.capture.trouble(now) {
-            let shed = self.egress.capture.shed;
-            let (severity, text) = match shed {
-                0 => ("minor", format!("the collector of captured messages takes none: {why}")),
-                shed => ("major", format!("captured messages are lost: {why}; {shed} so far")),
-            };
-            let row = Condition::new("capture-shed", "capture", severity, text);
-            rows.push(row.caused_by(UNREACHED));
-        }
-        if self.egress.capture.is_on() && self.egress.capture.whole < ALL {
-            let of_100 = self.egress.capture.whole * 100 / ALL;
-            let text = format!(
-                "messages wait too long: {of_100} % of the calls are captured whole, of the \
-                 others requests and final answers"
-            );
-            let row = Condition::new("capture-thinned", "capture", "minor", text);
-            rows.push(row.caused_by("congestion"));
-        }
-        rows
-    }
-
-    fn show_capture(&self, now: Time) -> Vec<CaptureRow> {
-        let capture = &self.egress.capture;
-        vec![CaptureRow {
-            shard: self.shard,
-            collector: self.config.capture.collector.clone(),
-            captured: capture.captured,
-            shed: capture.shed,
-            thinned: capture.thinned,
-            whole_percent: capture.whole * 100 / ALL,
-            trouble: capture.trouble(now),
-        }]
-    }
+fn show_capture(of: &Controller, now: Time) -> Vec<CaptureRow> {
+    let capture = &of.egress.capture;
+    vec![CaptureRow {
+        shard: of.shard,
+        collector: of.config.capture.collector.clone(),
+        captured: capture.captured,
+        shed: capture.shed,
+        thinned: capture.thinned,
+        whole_percent: capture.whole * 100 / ALL,
+        trouble: capture.trouble(now),
+    }]
 }
 
 /// Rows asked for.

@@ -21,6 +21,7 @@ mod call;
 pub mod config;
 mod egress;
 mod facts;
+mod function;
 mod limit;
 mod media;
 mod probe;
@@ -36,31 +37,30 @@ pub use facts::{Fact, NextHopFact, next_hop_table};
 
 use admission::{Emergencies, OverloadControl, Refused};
 use call::calls::Calls;
-use config::{CAPTURE_PORT, MEDIA_PORT};
+use config::CAPTURE_PORT;
 use egress::Egress;
 use machine::Duration;
 use machine::Time;
 use machine::identity::{Side, hash_combine};
-use machine::narrow::halves;
+use machine::narrow::{halves, micros};
 use machine::slots::Key;
 use manipulation::Applied;
-use policing::Policer;
+use overload::Queue;
+use probe::Probing;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use refusal::Refusal;
+use refusal::{Answered, Refusal, Replies};
 use registrar::Registrar;
-use replica::Pair;
-use runtime::{
-    Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
-    RuntimeError, Seed, ShardSpec,
-};
-use sip::{Message, Method};
+use replica::{Copied, Pair};
+use runtime::{Effects, Flow, Make, Mirrored, Running, RuntimeError, Seed, ShardSpec};
+use shed::Shedding;
+use sip::{Malformed, Message, Method, RequestHead};
 use sip_stack::border::Border;
 use sip_stack::next_hop::Probed;
 use sip_stack::realm::{RealmId, Realms};
 use sip_stack::realm_map::RealmMap;
-use sip_stack::{size, steer};
-use source_policing::challenge::Challenges;
+use sip_stack::size;
+use source_policing::{Arriving, SourcePolicer};
 use std::sync::Arc;
 use trail::Capture;
 use transaction::{Arrival, ClientId, Out, ServerId, Timers, Transactions};
@@ -110,14 +110,15 @@ pub struct Controller {
     /// What keeps the shard from doing more than it can.
     overload: OverloadControl,
     /// Who may speak at all, and what is asked of those in a flood.
-    policer: Policer,
-    challenges: Challenges,
+    policing: SourcePolicer,
     /// The media controllers, and the media of calls that are anchored there.
     media: media_stack::Client,
     /// Security agreements with phones of IMS, and their associations.
     ims: ims::Access,
     /// What every message passes on its way in and out.
     egress: Egress,
+    /// What is counted of each target of a next hop.
+    next_hop_table: facts::NextHopTable,
     /// The other node of the pair.
     pair: Pair,
     shard: u16,
@@ -136,8 +137,8 @@ impl Controller {
         let (key, rest) = seed.random.split_at(16);
         let registrar_seed: [u8; 16] =
             core::array::from_fn(|n| rest[n].rotate_left(3) ^ key[n].wrapping_mul(31));
-        let mut egress = Egress::new(capture(&config));
-        egress.rule(&config, &border.realms);
+        let mut egress = Egress::new(capture(&config), egress::COUNTED);
+        egress.rule(&config.rule, &border.realms);
         let mut random = ChaCha12Rng::from_seed(seed.random);
         let mut media = [0; 32];
         random.fill_bytes(&mut media);
@@ -158,11 +159,11 @@ impl Controller {
             calls: Calls::new(&config, &seed, [relays, merged]),
             registrar: register::registrar(&config, seed.shard, &registrar_seed, now),
             overload: OverloadControl::new(&config.admission(), &seed, refused, emergencies),
-            policer: source_policing::policer(&config, &border.hops, [high, low], now),
-            challenges: Challenges::new([nonces, codes]),
+            policing: SourcePolicer::new(&config, &border.hops, [high, low], [nonces, codes], now),
             media,
             ims,
             egress,
+            next_hop_table: next_hop_table(),
             pair: Pair::default(),
             shard: seed.shard,
             random,
@@ -187,17 +188,47 @@ impl Controller {
             return;
         }
         let Some(realm) = self.border.realms.door(flow.port).map(|door| door.realm) else { return };
-        if !self.is_admitted(now, &flow, realm, bytes, out) {
+        let arriving = Arriving { now, flow: &flow, realm, bytes };
+        let by = source_policing::Context {
+            border: &self.border,
+            registrar: &self.registrar,
+            refused: &self.overload.refused,
+            facts: &self.egress.facts,
+            challenge_realm: self.config.shield.challenge_realm.as_deref(),
+        };
+        if !self.policing.is_admitted(&arriving, &by, out) {
             return;
         }
         self.egress.facts.add(Fact::MessagesReceived, 1);
         self.overload.waiting.look(flow.port.0);
-        let mut text = core::mem::take(&mut self.challenges.text);
-        let bytes = self.without_proof(now, &flow, bytes, &mut text);
-        if !self.shed(now, flow, realm, bytes, out) {
+        let mut text = self.policing.text();
+        let bytes = self.policing.without_proof(now, &flow, bytes, &mut text);
+        let mut shedding = Shedding {
+            overload: &mut self.overload,
+            callers: self.calls.callers(&self.border, &self.registrar),
+            transactions: &mut self.transactions,
+            egress: &mut self.egress,
+            config: &self.config,
+        };
+        if !shedding.sheds(now, flow, realm, bytes, out) {
             self.read(now, flow, realm, bytes, out);
         }
-        self.challenges.text = text;
+        self.policing.reuse(text);
+    }
+
+    /// Begins some of the calls that wait.
+    fn begin_waiting(&mut self, now: Time, out: &mut Effects) {
+        for _ in 0..self.overload.waiting.room() {
+            let Some(call) = self.overload.waiting.begin() else { return };
+            // Its client asked again, was refused, and has given up.
+            let is_over = call.name.is_some_and(|name| self.overload.refused.remembers(name));
+            let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
+            if let Some(realm) = door.map(|door| door.realm) {
+                let waited_us = micros(now.since(call.at));
+                self.egress.facts.observe(Fact::QueueDelay, waited_us);
+                self.read(now, call.source, realm, &call.bytes, out);
+            }
+        }
     }
 
     /// Reads a message that was let in and deals with it.
@@ -305,6 +336,143 @@ impl Controller {
         }
     }
 
+    /// Takes what the pair wants.
+    pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        match input {
+            Mirrored::Deactivate => {
+                self.pair.stand_by();
+                self.overload.waiting = Queue::default();
+                self.tell(out);
+                self.copied().1.watch(false);
+                self.ims.stand_by();
+                self.media.activate(now, false, &|_| true, out);
+            }
+            Mirrored::Activate { is_current } => {
+                self.pair.take_over();
+                self.calls.table.settle();
+                self.registrar.settle();
+                self.ims.take_over(is_current);
+                self.policing.take_over(&self.registrar, now);
+                self.copied().1.recount();
+                self.overload.share.take_over(now);
+                self.copied().1.watch(true);
+                let (ims, mut gone) = (&self.ims, Vec::new());
+                let why = "its security agreement was lost with the node before";
+                self.registrar.end_where(why, &mut gone, |it| ims.is_nobodys(&it.flow));
+                self.gone(now, &gone);
+                let table = &self.calls.table;
+                self.media.activate(now, true, &|call| table.at(call).is_some(), out);
+                self.take_over_invites(now);
+            }
+            Mirrored::Forget => {
+                self.calls.clear();
+                self.registrar.clear();
+                self.ims.forget();
+                self.media.clear();
+                self.transactions.clear(now);
+            }
+            Mirrored::Delta(delta) => self.copied().1.apply(now, delta),
+            Mirrored::Followed(mark) => self.ims.followed(mark),
+            Mirrored::Paced(pace) => self.pair.paced(pace),
+            Mirrored::Snapshot(number) => {
+                let (pair, copied) = self.copied();
+                pair.begin_snapshot(number, copied, out);
+            }
+        }
+    }
+
+    /// The pair, and what the standby has a copy of.
+    fn copied(&mut self) -> (&mut Pair, Copied<'_>) {
+        let copied = Copied {
+            calls: &mut self.calls,
+            registrar: &mut self.registrar,
+            media: &mut self.media,
+            ims: &mut self.ims,
+            overload: &mut self.overload,
+            transactions: &self.transactions,
+            border: &self.border,
+        };
+        (&mut self.pair, copied)
+    }
+
+    /// Tells the kernel and the standby what this step changed.
+    fn tell(&mut self, out: &mut Effects) {
+        self.policing.report(out);
+        let (pair, copied) = self.copied();
+        pair.tell(copied, out);
+    }
+
+    /// What an answer of our own takes.
+    fn replies(&mut self) -> Replies<'_> {
+        Replies {
+            transactions: &mut self.transactions,
+            egress: &mut self.egress,
+            overload: &mut self.overload,
+            random: &mut self.random,
+            retry_after_s: self.config.limits.retry_after_s,
+        }
+    }
+
+    /// What a probe of a next hop takes.
+    fn probing(&mut self) -> Probing<'_> {
+        Probing {
+            border: &mut self.border,
+            transactions: &mut self.transactions,
+            egress: &mut self.egress,
+            random: &mut self.random,
+        }
+    }
+
+    /// Answers a request itself. Without a transaction the answer is stateless.
+    fn refuse(
+        &mut self,
+        at: &Arrived<'_>,
+        server: Option<ServerId>,
+        refusal: Refusal,
+        out: &mut Effects,
+    ) {
+        self.replies().refuse(at, server, refusal, out);
+    }
+
+    /// Answers a request with a response of our own: head, what `more` adds, no body.
+    fn reply(
+        &mut self,
+        at: &Arrived<'_>,
+        answered: Answered,
+        status: u16,
+        out: &mut Effects,
+        more: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.replies().reply(at, answered, status, out, more);
+    }
+
+    /// Counts bytes that are no SIP message, against their source too, and answers them.
+    fn malformed(
+        &mut self,
+        now: Time,
+        flow: Flow,
+        bytes: &[u8],
+        offence: &Malformed,
+        out: &mut Effects,
+    ) {
+        if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
+            return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
+        }
+        self.egress.facts.add(Fact::Malformed, 1);
+        self.policing.malformed(now, &flow, &self.border, &self.registrar);
+        if RequestHead::read(bytes).is_some_and(|head| head.is_emergency(false)) {
+            self.takes_call_for_help(now, &flow);
+        }
+        self.replies().malformed(now, flow, bytes, offence, out);
+    }
+
+    /// Whether one more call for help from that source is taken as such, and is counted; what is
+    /// beyond is a call as others are.
+    fn takes_call_for_help(&mut self, now: Time, flow: &Flow) -> bool {
+        let known = self.calls.callers(&self.border, &self.registrar).known(flow);
+        self.overload.emergencies.admits(now, flow, known)
+    }
+
     /// What every step ends with.
     fn finish_step(&mut self, now: Time, out: &mut Effects) {
         self.egress.capture.flush(now, out);
@@ -377,7 +545,7 @@ impl Controller {
             }
             User::Bye(call, _) => self.bye_done(now, call, out),
             User::Move(call, _) => self.move_failed(now, call, status, out),
-            User::Probe(probed) => self.probed(now, probed, false),
+            User::Probe(probed) => self.probing().probed(now, probed, false),
             User::Watch(watch) => self.ims.unsubscribed(now, watch, status),
             User::Nobody => {}
         }
@@ -392,179 +560,6 @@ fn timers(config: &config::Ssc) -> Timers {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let timers = &config.timers;
     Timers { t1: ms(timers.t1_ms), t2: ms(timers.t2_ms), t4: ms(timers.t4_ms) }
-}
-
-impl Function for Controller {
-    type Config = config::Ssc;
-
-    fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
-        if self.pair.state.is_standby() {
-            self.is_draining |= matches!(input, In::Drain);
-            return; // the other node answers
-        }
-        self.border.announce_names(out);
-        if self.media.takes(now, &input, out) {
-            self.media_said(now, out);
-            return self.finish_step(now, out);
-        }
-        match input {
-            In::Message { flow, bytes } if access::unwrapped(self, now, &flow, bytes, out) => {}
-            In::Message { flow, bytes } => self.message(now, flow, bytes, out),
-            In::Up { flow } => {
-                if self.egress.capture.owns(&flow) {
-                    self.egress.capture.up();
-                }
-            }
-            In::Proved { flow, names } => self.border.proved(&flow, names),
-            In::Down { flow, why } => {
-                self.overload.forget(&flow);
-                self.down(now, flow, why, out);
-            }
-            In::Resolved { query, answer } => {
-                self.border.resolved(now, query, answer, out);
-                source_policing::know(&mut self.policer, &self.border.hops);
-            }
-            In::Drain => self.is_draining = true,
-            // Of ports that a controller has none of.
-            In::Returned { .. } | In::Ready { .. } | In::Written { .. } => {}
-            In::Channel { port, event } => self.ims.channel(port, &event),
-            In::Work { work, .. } => access::handed(work, out),
-            In::HandedBack { .. } => {} // a packet of ESP is lost, as on any wire
-        }
-        self.finish_step(now, out);
-    }
-
-    fn waited(&mut self, now: Time, delay: Duration) {
-        self.queued(now, delay);
-    }
-
-    fn tick(&mut self, now: Time, out: &mut Effects) {
-        if self.pair.state.is_standby() {
-            return;
-        }
-        self.snapshot(out);
-        self.send_asked_again(now, out);
-        self.border.announce_names(out);
-        self.begin_waiting(now, out);
-        self.transactions.tick(now, &mut self.outs);
-        self.transacted(now, out);
-        self.relays_due(now, out);
-        self.calls_due(now, out);
-        self.registrar_tick(now);
-        self.ims.tick(now);
-        reg_event::subscribe(self, now, out);
-        self.border.look_up(now, &mut self.random, out);
-        self.probe(now, out);
-        self.lost(now, out);
-        self.media.tick(now, out);
-        self.media_said(now, out);
-        self.tell_tally(now);
-        self.transacted(now, out);
-        self.finish_step(now, out);
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        if self.pair.state.is_standby() {
-            return None;
-        }
-        let deadlines = [
-            self.pair.state.deadline(),
-            self.transactions.deadline(),
-            self.calls.deadline(),
-            self.border.hops.deadline(),
-            self.border.lookups.deadline(),
-            self.registrar.deadline(),
-            self.overload.deadline(),
-            self.egress.capture.deadline(),
-            self.media.deadline(),
-            self.ims.deadline(),
-        ];
-        deadlines.into_iter().flatten().min()
-    }
-
-    fn configure(&mut self, now: Time, config: Arc<config::Ssc>, out: &mut Effects) {
-        while !self.overload.waiting.is_empty() {
-            self.begin_waiting(now, out); // they came before the change
-        }
-        self.egress.capture.flush_all(out);
-        let realms = Realms::new(&config.border().realms);
-        let moved = RealmMap::between(&self.border.realms, &realms);
-        self.change_realms(now, realms, &moved, out);
-        self.calls.forget_plans(&self.config, &config);
-        self.border.configure(&config.border(), &moved, now);
-        self.transactions.set_timers(timers(&config));
-        self.calls.configure(&config);
-        self.overload.configure(&config.admission());
-        self.egress.capture.configure(config.capture_settings());
-        self.egress.rule(&config, &self.border.realms);
-        self.registrar.configure(config.registrar(), config.limits.bindings_max);
-        self.media.configure(now, media::settings(&config), out);
-        self.media.flush(out);
-        access::protect(self, now, out); // as it was agreed before the change
-        self.tell(out); // before it leaves
-        self.ims.configure(&config.ims());
-        if self.ims.lacks_some() {
-            out.ask_for_all();
-        }
-        self.config = config;
-        self.reshield(now);
-    }
-
-    fn frame(port: PortId, buffer: &[u8]) -> Frame {
-        if port >= MEDIA_PORT {
-            return media_stack::frame(buffer);
-        }
-        match sip::frame(buffer) {
-            sip::Framing::Partial => Frame::Partial,
-            // A ping (RFC 5626 §4.4.1) wants its pong; less is a pong or the half of a ping.
-            sip::Framing::Skip(octets @ PING_OCTETS..) => Frame::Answer(octets, b"\r\n"),
-            sip::Framing::Skip(octets) => Frame::Skip(octets),
-            sip::Framing::Message(octets) => Frame::Message(octets),
-            sip::Framing::Broken(offence) => Frame::Broken(offence.what),
-        }
-    }
-
-    fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
-        port >= MEDIA_PORT || sip::ends_head(buffer, seen)
-    }
-
-    fn steer(_config: &Self::Config, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
-        match flow.port {
-            _ if shards <= 1 => None,
-            port if port < MEDIA_PORT => steer::steer(bytes, shards),
-            port if config::Ssc::steers_esp(port) => ipsec::steer(bytes, shards),
-            _ => None,
-        }
-    }
-
-    fn ask(
-        &mut self,
-        now: Time,
-        ask: &Ask,
-        out: &mut Effects,
-    ) -> Result<serde_json::Value, AskError> {
-        let answer = self.answer(now, ask, out);
-        self.media.flush(out);
-        access::protect(self, now, out);
-        self.tell(out);
-        answer
-    }
-
-    fn replicate(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
-        self.mirrored(now, input, out);
-        access::protect(self, now, out);
-    }
-
-    fn is_idle(&self) -> bool {
-        self.calls.is_empty() && self.overload.waiting.is_empty()
-    }
-
-    fn cells(&self) -> Vec<event::Cells> {
-        let media = self.media.facts.cells();
-        let [agreements, esp, reg_events] = self.ims.cells();
-        let own = [self.egress.facts.cells(), self.egress.next_hops.cells(), media];
-        own.into_iter().chain([agreements, esp, reg_events]).collect()
-    }
 }
 
 /// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a

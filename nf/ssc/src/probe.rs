@@ -1,19 +1,31 @@
 //! OPTIONS to the targets of next hops (RFC 3261 §11): whoever answers is alive.
 
-use crate::egress::Event;
+use crate::User;
+use crate::egress::{Egress, Event};
 use crate::facts::Fact;
-use crate::{Controller, User};
 use machine::Time;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore;
 use runtime::{Effects, Flow};
+use sip_stack::border::Border;
 use sip_stack::next_hop::{Health, Probed};
 use sip_stack::probe;
+use transaction::Transactions;
 
 /// Probes sent in one go at most; the others follow with the next tick.
 const PROBES_PER_TICK: usize = 64;
 
-impl Controller {
+/// What a probe takes.
+pub(crate) struct Probing<'a> {
+    pub(crate) border: &'a mut Border,
+    pub(crate) transactions: &'a mut Transactions<Flow, User>,
+    pub(crate) egress: &'a mut Egress,
+    pub(crate) random: &'a mut ChaCha12Rng,
+}
+
+impl Probing<'_> {
     /// Sends the probes that are due; those before them that have no answer have failed.
-    pub(crate) fn probe(&mut self, now: Time, out: &mut Effects) {
+    pub(crate) fn send_due(&mut self, now: Time, out: &mut Effects) {
         while let Some(late) = self.border.hops.overdue(now) {
             self.probed(now, late, false);
         }
@@ -24,7 +36,7 @@ impl Controller {
     }
 
     fn probe_one(&mut self, now: Time, probed: Probed, flow: Flow, out: &mut Effects) {
-        let call = self.random();
+        let call = self.random.next_u64();
         let Some(door) = self.border.realms.door(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else { return };
         self.egress.send(now, flow, Some(call), out, |buffer| {
@@ -54,7 +66,7 @@ impl Controller {
         let up = changed == Some(Health::Up);
         let event = if up { Event::TargetUp } else { Event::TargetDown };
         let flow = endpoint.flow;
-        let trail = self.random();
+        let trail = self.random.next_u64();
         self.egress.event(now, &flow, trail, event, &[]);
     }
 }

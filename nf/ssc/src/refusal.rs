@@ -1,17 +1,19 @@
 //! Requests that the controller itself refuses, and messages that it cannot read.
 
-use crate::egress::{Event, Field};
+use crate::egress::{Egress, Event, Field};
 use crate::facts::Fact;
-use crate::{Arrived, Controller};
-use admission::Excess;
+use crate::{Arrived, User};
+use admission::{Excess, OverloadControl};
 use machine::Time;
 use machine::identity::hex;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore;
 use runtime::{Effects, Flow};
 use sip::{Header, Malformed, Message, Method};
 use sip_stack::upstream::upstream;
 use sip_stack::write;
 pub(crate) use sip_stack::write::status_line;
-use transaction::{Kept, ServerId};
+use transaction::{Kept, ServerId, Transactions};
 
 /// The request that is answered: its transaction, if it has one, and its trail.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +113,17 @@ impl Refusal {
     }
 }
 
-impl Controller {
+/// What an answer of our own takes.
+pub(crate) struct Replies<'a> {
+    pub(crate) transactions: &'a mut Transactions<Flow, User>,
+    pub(crate) egress: &'a mut Egress,
+    pub(crate) overload: &'a mut OverloadControl,
+    pub(crate) random: &'a mut ChaCha12Rng,
+    /// Retry-After of a 503 that says none of its own.
+    pub(crate) retry_after_s: u32,
+}
+
+impl Replies<'_> {
     /// Answers a request itself. Without a transaction the answer is stateless.
     pub(crate) fn refuse(
         &mut self,
@@ -120,8 +132,8 @@ impl Controller {
         refusal: Refusal,
         out: &mut Effects,
     ) {
-        let trail = self.random();
-        self.seen(at, Some(trail));
+        let trail = self.random.next_u64();
+        self.egress.received(at.now, &at.flow, Some(trail), at.raw);
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return;
         }
@@ -141,7 +153,7 @@ impl Controller {
         ];
         let count = fields.len() - usize::from(limit.is_empty());
         self.egress.event(at.now, &at.flow, trail, Event::RequestRejected, &fields[..count]);
-        let retry_after_s = refusal.retry_after_s.unwrap_or(self.config.limits.retry_after_s);
+        let retry_after_s = refusal.retry_after_s.unwrap_or(self.retry_after_s);
         self.reply(at, Answered { server, trail }, refusal.status, out, |head| {
             let is_later = refusal.status == 503 && refusal != Refusal::WITHHELD;
             if is_later || refusal.status == 500 && refusal.retry_after_s.is_some() {
@@ -175,7 +187,7 @@ impl Controller {
         more: impl FnOnce(&mut Vec<u8>),
     ) {
         let Answered { server, trail } = answered;
-        let tag = hex(self.random());
+        let tag = hex(self.random.next_u64());
         let to = upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
         // What can be made again from the request, where rules leave it as it is.
@@ -206,8 +218,8 @@ impl Controller {
         self.transactions.refuse(at.now, server, status, &Kept { bytes, head, tag });
     }
 
-    /// Counts bytes that are no SIP message, tells the service assurance, and answers where
-    /// RFC 3261 says so.
+    /// Tells the service assurance of bytes that are no SIP message, and answers where RFC 3261
+    /// says so.
     pub(crate) fn malformed(
         &mut self,
         now: Time,
@@ -216,13 +228,7 @@ impl Controller {
         offence: &Malformed,
         out: &mut Effects,
     ) {
-        if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
-            return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
-        }
-        self.egress.facts.add(Fact::Malformed, 1);
-        self.offended(now, &flow);
-        self.misread_call_for_help(now, &flow, bytes);
-        let trail = self.random();
+        let trail = self.random.next_u64();
         self.egress.received(now, &flow, Some(trail), bytes);
         let fields = [
             ("text", Field::Text(offence.what.as_bytes())),
@@ -230,7 +236,7 @@ impl Controller {
             ("spec", Field::Text(offence.spec.as_bytes())),
         ];
         self.egress.event(now, &flow, trail, Event::MessageMalformed, &fields);
-        let tag = hex(self.random());
+        let tag = hex(self.random.next_u64());
         self.egress.send(now, flow, Some(trail), out, |buffer| {
             sip::refuse(bytes, offence, &tag, buffer);
         });

@@ -9,9 +9,10 @@ use crate::{Arrived, Controller};
 use ims::Accepted;
 use machine::Time;
 use machine::slots::Key;
-use registrar::{Aor, Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
-use runtime::{Effects, Flow};
-use sip::{Header, Message, Method, NameAddr};
+use registrar::{Change, CoreVerdict, Gone, Registrar, Reject, Verdict};
+use runtime::Effects;
+use sip::{Message, Method};
+use sip_stack::border::Border;
 use sip_stack::realm::{RealmId, Side};
 use sip_stack::route::Way;
 use sip_stack::write;
@@ -41,7 +42,7 @@ impl Controller {
         }
         match self.registrar.on_register(at.now, &at.flow, at.realm, at.message) {
             Verdict::Forward(pending) => {
-                if self.challenges.is_answered {
+                if self.policing.is_answered() {
                     self.registrar.answered(pending);
                 }
                 return Registered::Forward(pending);
@@ -147,7 +148,7 @@ impl Controller {
             _ => self.keep_answer(at.now, key, 200, out),
         }
         if matches!(change, Change::Registered | Change::Refreshed) {
-            self.policer.allow_source(at.now, upstream.remote.ip());
+            self.policing.allow_source(at.now, upstream.remote.ip());
             if let Some(binding) = repeated {
                 let path = self.registrar.token(binding);
                 let accepted = Accepted { core: &at.flow, answer: at.message, path: &path };
@@ -164,51 +165,25 @@ impl Controller {
         true
     }
 
-    /// The way to a registered subscriber: by the token in the Request-URI or the Path that the
-    /// core got from us, or by the name it knows him by.
-    pub(crate) fn way_to_binding(&self, from: RealmId, message: &Message<'_>) -> Option<Way> {
-        if self.registrar.is_empty() || self.border.realms.row(from).side == Side::Access {
-            return None;
+    /// The core challenges a REGISTER: a phone that has answered our challenge is told to try again
+    /// with the same credentials. `true` when it was told so here.
+    fn challenged(&mut self, at: &Arrived<'_>, key: Key, pending: Key, out: &mut Effects) -> bool {
+        let Some(record) = self.registrar.record(pending) else { return false };
+        let stale = self.policing.challenged(at.message, record.domain(), record.is_answered);
+        let Some(text) = stale else { return false };
+        let mut room = None;
+        let stale = Message::parse_in(&mut room, &text).ok();
+        let is_told = stale.is_some();
+        if let Some(message) = stale {
+            self.pass_back(
+                &Arrived { message, ..*at },
+                key,
+                (401, media_stack::Verdict::Same),
+                out,
+            );
         }
-        let uri = message.uri()?;
-        let by_uri = uri.user.and_then(|user| self.registrar.by_token(user));
-        let (key, binding) = by_uri.or_else(|| self.by_path(message)).or_else(|| {
-            let aor = Aor::of(uri)?;
-            let found = self.registrar.reached_by(&aor).max_by_key(|(_, binding)| binding.expires);
-            found.map(|(key, _)| key).and_then(|key| Some((key, self.registrar.binding(key)?)))
-        })?;
-        let (realm, flow) = (binding.realm, binding.flow);
-        Some(Way { realm, flow, plan: None, binding: Some(key), hop: None })
-    }
-
-    fn by_path(&self, message: &Message<'_>) -> Option<(Key, &registrar::Binding)> {
-        let route = message.values(Header::Route).next()?;
-        let uri = NameAddr::parse(route).ok()?.parse_uri().ok()?;
-        self.registrar.by_token(uri.user?)
-    }
-
-    /// The binding that a request from the access side was sent by: of those of its source, which
-    /// many subscribers may share, the one that bears its From.
-    pub(crate) fn sender(&self, flow: &Flow, message: &Message<'_>) -> Option<Key> {
-        self.sender_of(flow, message.from().uri)
-    }
-
-    /// The same, of a request with this URI in its From.
-    pub(crate) fn sender_of(&self, flow: &Flow, from: &[u8]) -> Option<Key> {
-        let any = self.subscriber(flow)?;
-        let named = Aor::parse(from).and_then(|aor| {
-            let mut reached = self.registrar.reached_by(&aor);
-            reached.find(|(_, binding)| binding.is_from(flow)).map(|(key, _)| key)
-        });
-        Some(named.unwrap_or(any))
-    }
-
-    /// A binding that was registered from `flow`, whosever it is.
-    pub(crate) fn subscriber(&self, flow: &Flow) -> Option<Key> {
-        if self.registrar.is_empty() {
-            return None;
-        }
-        self.registrar.by_source(flow).next().map(|(key, _)| key)
+        self.policing.reuse(text);
+        is_told
     }
 
     /// Bindings that ended.
@@ -245,6 +220,21 @@ impl Controller {
             self.registrar.abandon(pending);
         }
     }
+}
+
+/// The way to the registered subscriber that a request of the core is for.
+pub(crate) fn way_to_binding(
+    border: &Border,
+    registrar: &Registrar,
+    from: RealmId,
+    message: &Message<'_>,
+) -> Option<Way> {
+    if border.realms.row(from).side == Side::Access {
+        return None;
+    }
+    let (key, binding) = registrar.addressed(message)?;
+    let (realm, flow) = (binding.realm, binding.flow);
+    Some(Way { realm, flow, plan: None, binding: Some(key), hop: None })
 }
 
 /// A registrar as the configuration wants it.

@@ -12,19 +12,21 @@
 //! Times are those of the wall clock; the clocks of a pair agree within a second. What a call
 //! takes of the limits is counted when the copy becomes the active one.
 
-use crate::Controller;
+use crate::User;
+use crate::call::calls::Calls;
 use crate::call::pending_invite::PendingInvite;
 use crate::call::{Call, Kind, State};
-use crate::source_policing::kernel::allow_registered;
-use admission::{Asking, Limits};
+use admission::{Asking, Limits, OverloadControl};
 use machine::Time;
 use machine::narrow::{half, halves, told};
 use machine::slots::{Key, Told};
-use overload::Queue;
+use registrar::Registrar;
 use replica::field::{self, Fields};
 use replica::record::{digest, read_key, tell_key, write_key};
-use runtime::{Effects, Mirrored, Pace};
+use runtime::{Effects, Flow, Pace};
 use sip::{Message, Method, NameAddr};
+use sip_stack::border::Border;
+use transaction::Transactions;
 
 /// Records of a snapshot that one tick tells.
 const SNAPSHOT_RECORDS: usize = 256;
@@ -177,95 +179,73 @@ fn tell_call(
     told
 }
 
-impl Controller {
-    /// Takes what the pair wants.
-    pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
-        match input {
-            Mirrored::Deactivate => {
-                self.pair.state.is_on = true;
-                self.pair.state.is_standby = true;
-                self.pair.state.left = Left::Nothing;
-                self.pair.state.snapshot = None;
-                self.overload.waiting = Queue::default();
-                self.tell(out);
-                self.watch(false);
-                self.ims.stand_by();
-                self.media.activate(now, false, &|_| true, out);
-            }
-            Mirrored::Activate { is_current } => {
-                self.pair.state.is_standby = false;
-                self.pair.state.left = Left::Nothing;
-                self.calls.table.settle();
-                self.registrar.settle();
-                self.ims.take_over(is_current);
-                allow_registered(&mut self.policer, &self.registrar, now);
-                self.recount();
-                self.overload.share.take_over(now);
-                self.watch(true);
-                let (ims, mut gone) = (&self.ims, Vec::new());
-                let why = "its security agreement was lost with the node before";
-                self.registrar.end_where(why, &mut gone, |it| ims.is_nobodys(&it.flow));
-                self.gone(now, &gone);
-                let table = &self.calls.table;
-                self.media.activate(now, true, &|call| table.at(call).is_some(), out);
-                self.take_over_invites(now);
-            }
-            Mirrored::Forget => {
-                self.calls.clear();
-                self.registrar.clear();
-                self.ims.forget();
-                self.media.clear();
-                self.transactions.clear(now);
-            }
-            Mirrored::Delta(delta) => self.apply(now, delta),
-            Mirrored::Followed(mark) => self.ims.followed(mark),
-            Mirrored::Paced(pace) => self.pair.state.pace = pace,
-            Mirrored::Snapshot(number) => {
-                let from = Some(0);
-                let snapshot = Snapshot { number, calls: from, media: from, bindings: from };
-                self.pair.state.snapshot = Some(snapshot);
-                self.registrar.tell_secret(out);
-                self.ims.begin_snapshot(out);
-                self.media.begin_snapshot(out);
-            }
-        }
+/// What a standby has a copy of, and what its records are made from.
+pub(crate) struct Copied<'a> {
+    pub(crate) calls: &'a mut Calls,
+    pub(crate) registrar: &'a mut Registrar,
+    pub(crate) media: &'a mut media_stack::Client,
+    pub(crate) ims: &'a mut ims::Access,
+    pub(crate) overload: &'a mut OverloadControl,
+    pub(crate) transactions: &'a Transactions<Flow, User>,
+    pub(crate) border: &'a Border,
+}
+
+impl Pair {
+    /// The other node serves from now on.
+    pub(crate) fn stand_by(&mut self) {
+        self.state.is_on = true;
+        self.state.is_standby = true;
+        self.state.left = Left::Nothing;
+        self.state.snapshot = None;
     }
 
-    fn watch(&mut self, is_watched: bool) {
-        self.calls.table.watch(is_watched);
-        self.registrar.watch(is_watched);
+    /// This node serves from now on.
+    pub(crate) fn take_over(&mut self) {
+        self.state.is_standby = false;
+        self.state.left = Left::Nothing;
+    }
+
+    /// How the other node keeps up.
+    pub(crate) const fn paced(&mut self, pace: Pace) {
+        self.state.pace = pace;
+    }
+
+    /// The other node asks for everything.
+    pub(crate) fn begin_snapshot(&mut self, number: u64, of: Copied<'_>, out: &mut Effects) {
+        let from = Some(0);
+        self.state.snapshot = Some(Snapshot { number, calls: from, media: from, bindings: from });
+        of.registrar.tell_secret(out);
+        of.ims.begin_snapshot(out);
+        of.media.begin_snapshot(out);
     }
 
     /// A piece of the snapshot, if one is under way.
-    pub(crate) fn snapshot(&mut self, out: &mut Effects) {
-        if self.pair.state.pace != Pace::Current {
+    pub(crate) fn snapshot(&mut self, of: Copied<'_>, out: &mut Effects) {
+        if self.state.pace != Pace::Current {
             return;
         }
-        let Some(snapshot) = &mut self.pair.state.snapshot else { return };
+        let Some(snapshot) = &mut self.state.snapshot else { return };
         if let Some(from) = snapshot.calls {
-            snapshot.calls = self.calls.table.touch(from, SNAPSHOT_RECORDS);
+            snapshot.calls = of.calls.table.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.media {
-            snapshot.media = self.media.touch(from, SNAPSHOT_RECORDS);
+            snapshot.media = of.media.touch(from, SNAPSHOT_RECORDS);
         } else if let Some(from) = snapshot.bindings {
-            snapshot.bindings = self.registrar.touch(from, SNAPSHOT_RECORDS);
-        } else if !self.ims.tell_piece(SNAPSHOT_RECORDS) {
+            snapshot.bindings = of.registrar.touch(from, SNAPSHOT_RECORDS);
+        } else if !of.ims.tell_piece(SNAPSHOT_RECORDS) {
             out.snapshot_ended = Some(snapshot.number);
-            self.pair.state.snapshot = None;
+            self.state.snapshot = None;
         }
     }
 
     /// Tells the standby what this step changed.
-    pub(crate) fn tell(&mut self, out: &mut Effects) {
-        if self.policer.has_changes() {
-            self.policer.report(&mut out.changes);
-        }
-        if !self.pair.state.is_on {
+    pub(crate) fn tell(&mut self, of: Copied<'_>, out: &mut Effects) {
+        if !self.state.is_on {
             return;
         }
-        let (scratch, limits) = (&mut self.pair.told, &self.overload.limits);
+        let (scratch, limits) = (&mut self.told, &of.overload.limits);
         let (relays, transactions, refused) =
-            (&self.calls.relays, &self.transactions, &self.calls.refused);
-        self.calls.table.tell(|told| match told {
+            (&of.calls.relays, of.transactions, &of.calls.refused);
+        of.calls.table.tell(|told| match told {
             Told::Stands(_, call, _) if call.state == State::Early => 0,
             Told::Stands(key, call, was) => {
                 let invite = call.invite.and_then(|invite| relays.at(invite));
@@ -281,14 +261,22 @@ impl Controller {
                 0
             }
         });
-        self.calls.refused.clear();
-        self.registrar.tell(out, scratch);
-        self.media.tell(out);
-        self.ims.tell_standby(out);
+        of.calls.refused.clear();
+        of.registrar.tell(out, scratch);
+        of.media.tell(out);
+        of.ims.tell_standby(out);
+    }
+}
+
+impl Copied<'_> {
+    /// Begins or ends to note what a standby is to be told.
+    pub(crate) fn watch(self, is_watched: bool) {
+        self.calls.table.watch(is_watched);
+        self.registrar.watch(is_watched);
     }
 
     /// The copy becomes the table itself: every call in it is counted anew.
-    fn recount(&mut self) {
+    pub(crate) fn recount(self) {
         self.overload.limits.forget();
         let keys: Vec<Key> = self.calls.table.iter().map(|(key, _)| key).collect();
         for key in keys {
@@ -298,9 +286,10 @@ impl Controller {
             let realm = call.a.realm;
             let from = NameAddr::parse(call.a.parties().1);
             let from = from.map_or(&b""[..], |from| from.uri);
-            let binding = self.sender_of(&call.a.flow, from);
-            let caller = self.caller(realm, &call.a.flow, binding, from);
-            let subscriber = self.calls.merged.name(realm, &caller);
+            let binding = self.registrar.sender(&call.a.flow, from);
+            let callers = self.calls.callers(self.border, self.registrar);
+            let caller = callers.name(realm, &call.a.flow, binding, from);
+            let subscriber = callers.number(realm, &caller);
             let asking = Asking { realm, hop: None, subscriber, units: call.grant.units() };
             let grant = self.overload.limits.count(call.grant, &asking);
             if let Some(call) = self.calls.table.at_mut(key) {
@@ -311,7 +300,7 @@ impl Controller {
 
     /// Makes the change that the active node made. What cannot be read is of a later version, or
     /// of another configuration, and is passed over.
-    fn apply(&mut self, now: Time, delta: &[u8]) {
+    pub(crate) fn apply(self, now: Time, delta: &[u8]) {
         let Some((&kind, fields)) = delta.split_first() else { return };
         if media_stack::KINDS.contains(&kind) {
             return self.media.apply(kind, fields);

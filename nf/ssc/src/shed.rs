@@ -3,17 +3,21 @@
 //!
 //! What is remembered of that stands in [`admission::Refused`].
 
-use crate::Controller;
-use crate::egress::{Event, Field};
+use crate::User;
+use crate::config::Ssc;
+use crate::egress::{Egress, Event, Field};
 use crate::facts::Fact;
-use admission::{Class, never_begins};
+use admission::{Callers, Class, OverloadControl, Tallied, never_begins};
+use machine::Time;
 use machine::narrow::{half, micros};
-use machine::{Duration, Time};
-use overload::{ALL, Turn};
+use overload::Turn;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::RngCore;
 use runtime::{Effects, Flow};
 use sip::{Method, RequestHead, Via};
 use sip_stack::realm::RealmId;
 use sip_stack::write;
+use transaction::Transactions;
 
 /// A request that is refused before it is parsed.
 struct Unread<'m> {
@@ -24,10 +28,19 @@ struct Unread<'m> {
     bytes: &'m [u8],
 }
 
-impl Controller {
+/// What decides whether a message is read now, and answers those that are not.
+pub(crate) struct Shedding<'a> {
+    pub(crate) overload: &'a mut OverloadControl,
+    pub(crate) callers: Callers<'a>,
+    pub(crate) transactions: &'a mut Transactions<Flow, User>,
+    pub(crate) egress: &'a mut Egress,
+    pub(crate) config: &'a Ssc,
+}
+
+impl Shedding<'_> {
     /// Looks at a message before it is parsed: `true` when it was refused here, is the ACK to such
     /// a refusal, or begins a call that waits.
-    pub(crate) fn shed(
+    pub(crate) fn sheds(
         &mut self,
         now: Time,
         flow: Flow,
@@ -85,23 +98,8 @@ impl Controller {
         true
     }
 
-    /// Begins some of the calls that wait.
-    pub(crate) fn begin_waiting(&mut self, now: Time, out: &mut Effects) {
-        for _ in 0..self.overload.waiting.room() {
-            let Some(call) = self.overload.waiting.begin() else { return };
-            // Its client asked again, was refused, and has given up.
-            let is_over = call.name.is_some_and(|name| self.overload.refused.remembers(name));
-            let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
-            if let Some(realm) = door.map(|door| door.realm) {
-                let waited_us = micros(now.since(call.at));
-                self.egress.facts.observe(Fact::QueueDelay, waited_us);
-                self.read(now, call.source, realm, &call.bytes, out);
-            }
-        }
-    }
-
-    fn class(&mut self, now: Time, flow: &Flow, realm: RealmId, peek: &RequestHead<'_>) -> Class {
-        let is_trusted = self.border.realms.row(realm).trusted;
+    fn class(&self, now: Time, flow: &Flow, realm: RealmId, peek: &RequestHead<'_>) -> Class {
+        let is_trusted = self.callers.border.realms.row(realm).trusted;
         if peek.is_tagged() || (peek.has_priority && is_trusted) {
             return Class::Held;
         }
@@ -111,10 +109,15 @@ impl Controller {
             return Class::Held;
         }
         match peek.method {
-            b"REGISTER" if self.subscriber(flow).is_some() => Class::Refresh,
+            b"REGISTER" if self.callers.registrar.subscriber(flow).is_some() => Class::Refresh,
             b"REGISTER" => Class::Registration,
             _ => Class::Call,
         }
+    }
+
+    /// Whether a call for help from this source would be taken as such; costs the source nothing.
+    fn has_room_for_help(&self, now: Time, flow: &Flow) -> bool {
+        self.overload.emergencies.has_room(now, flow, self.callers.known(flow))
     }
 
     /// 503 with Retry-After, straight from the words of the request.
@@ -163,31 +166,26 @@ impl Controller {
             self.egress.sent(now, to, Some(trail), answer);
         }
     }
+}
 
-    /// The messages of the steps that follow waited so long.
-    pub(crate) fn queued(&mut self, now: Time, delay: Duration) {
-        self.overload.admission.waited(delay);
-        let is_off = self.config.overload.delay_target_ms == 0;
-        self.overload.waiting.waited(if is_off { Duration::ZERO } else { delay });
-        let whole = self.overload.admission.whole(now);
-        self.egress.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
-        self.egress.facts.observe(Fact::QueueDelay, micros(delay));
-    }
-
-    /// Tells the service assurance of the refusals of the second that is over.
-    pub(crate) fn tell_tally(&mut self, now: Time) {
-        for row in self.overload.tally.take(now) {
-            let trail = self.random();
-            let source = row.flow.remote.ip().to_string();
-            let fields = [
-                ("status", Field::Number(503)),
-                ("text", Field::Text(b"overload: messages wait too long")),
-                ("method", Field::Text(&row.method)),
-                ("source", Field::Text(source.as_bytes())),
-                ("count", Field::Number(row.count)),
-            ];
-            self.egress.event(now, &row.flow, trail, Event::RequestsRejected, &fields);
-        }
+/// Tells the service assurance of the refusals of the second that is over.
+pub(crate) fn tell_tally(
+    rows: &[Tallied],
+    now: Time,
+    egress: &mut Egress,
+    random: &mut ChaCha12Rng,
+) {
+    for row in rows {
+        let trail = random.next_u64();
+        let source = row.flow.remote.ip().to_string();
+        let fields = [
+            ("status", Field::Number(503)),
+            ("text", Field::Text(b"overload: messages wait too long")),
+            ("method", Field::Text(&row.method)),
+            ("source", Field::Text(source.as_bytes())),
+            ("count", Field::Number(row.count)),
+        ];
+        egress.event(now, &row.flow, trail, Event::RequestsRejected, &fields);
     }
 }
 

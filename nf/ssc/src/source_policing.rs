@@ -6,14 +6,19 @@
 pub(crate) mod challenge;
 pub(crate) mod kernel;
 
-use crate::Controller;
 use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, PolicingRow};
 use crate::config::Ssc;
 use crate::facts::Fact;
+use admission::Refused;
+use challenge::Challenges;
+use event::Sheet;
+use kernel::allow_registered;
 use machine::Time;
 use policing::{Policer, Rules, Source, Verdict};
 use question::Condition;
+use registrar::Registrar;
 use runtime::{Ask, AskError, Effects, Flow};
+use sip_stack::border::Border;
 use sip_stack::next_hop::NextHops;
 use sip_stack::realm::RealmId;
 use std::net::IpAddr;
@@ -37,78 +42,125 @@ const fn source(flow: &Flow) -> Source {
     Source { address: flow.remote.ip(), is_proven: flow.transport.is_stream() }
 }
 
-/// A shield as the configuration wants it.
-pub(crate) fn policer(config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) -> Policer {
-    let mut policer = Policer::new(rules(config), secret, now);
-    know(&mut policer, hops);
-    policer
-}
-
 fn rules(config: &Ssc) -> Rules {
     let rate = config.challenge_rate();
     let challenge = (rate > 0).then_some((REGISTER, rate));
     Rules { challenge, ..config.shield.rules(config.known_for()) }
 }
 
-/// The addresses of all next hops pass.
-pub(crate) fn know(policer: &mut Policer, hops: &NextHops) {
-    let endpoints = hops.rows().iter().flat_map(|hop| &hop.endpoints);
-    policer.know(endpoints.map(|endpoint| endpoint.flow.remote.ip()));
+/// The shield as one shard has it: its policing, and what is asked of those in a flood.
+pub(crate) struct SourcePolicer {
+    policer: Policer,
+    challenges: Challenges,
 }
 
-impl Controller {
+/// A message before it is parsed.
+pub(crate) struct Arriving<'a> {
+    pub(crate) now: Time,
+    pub(crate) flow: &'a Flow,
+    pub(crate) realm: RealmId,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// What senders are known by, and what is counted and asked of them.
+pub(crate) struct Context<'a> {
+    pub(crate) border: &'a Border,
+    pub(crate) registrar: &'a Registrar,
+    /// Whose tags an answer before parsing bears.
+    pub(crate) refused: &'a Refused,
+    pub(crate) facts: &'a Sheet<Fact>,
+    /// The realm of our challenges, where one is configured.
+    pub(crate) challenge_realm: Option<&'a str>,
+}
+
+impl SourcePolicer {
+    /// As the configuration wants it; `secrets` are those of the challenges.
+    pub(crate) fn new(
+        config: &Ssc,
+        hops: &NextHops,
+        secret: [u64; 2],
+        secrets: [u128; 2],
+        now: Time,
+    ) -> Self {
+        let policer = Policer::new(rules(config), secret, now);
+        let mut it = Self { policer, challenges: Challenges::new(secrets) };
+        it.know(hops);
+        it
+    }
+
+    /// The addresses of all next hops pass.
+    pub(crate) fn know(&mut self, hops: &NextHops) {
+        let endpoints = hops.rows().iter().flat_map(|hop| &hop.endpoints);
+        self.policer.know(endpoints.map(|endpoint| endpoint.flow.remote.ip()));
+    }
+
+    /// Next hops changed, or the configuration did.
+    pub(crate) fn configure(&mut self, config: &Ssc, hops: &NextHops, secret: [u64; 2], now: Time) {
+        self.policer.configure(rules(config), secret, now);
+        self.know(hops);
+    }
+
+    /// Who has registered from there passes.
+    pub(crate) fn allow_source(&mut self, now: Time, address: IpAddr) {
+        self.policer.allow_source(now, address);
+    }
+
+    /// This node serves from now on: everybody passes who is registered.
+    pub(crate) fn take_over(&mut self, registrar: &Registrar, now: Time) {
+        allow_registered(&mut self.policer, registrar, now);
+    }
+
+    /// Tells the kernel what has changed since this was asked last.
+    pub(crate) fn report(&mut self, out: &mut Effects) {
+        if self.policer.has_changes() {
+            self.policer.report(&mut out.changes);
+        }
+    }
+
     /// Whether a message is looked at; what is refused is counted.
     pub(crate) fn is_admitted(
         &mut self,
-        now: Time,
-        flow: &Flow,
-        realm: RealmId,
-        bytes: &[u8],
+        arriving: &Arriving<'_>,
+        by: &Context<'_>,
         out: &mut Effects,
     ) -> bool {
-        if self.border.realms.row(realm).trusted {
+        let &Arriving { now, flow, realm, bytes } = arriving;
+        if by.border.realms.row(realm).trusted {
             return true;
         }
-        let registrar = &self.registrar;
+        let registrar = by.registrar;
         let is_known = || !registrar.is_empty() && registrar.by_source(flow).next().is_some();
         let kind = kind(bytes);
         let fact = match (self.policer.admit(now, source(flow), kind, is_known), kind) {
             (Verdict::Pass, _) => return true,
-            (Verdict::Unproven, _) => return self.proves(now, flow, realm, bytes, out),
+            (Verdict::Unproven, _) => return self.proves(arriving, by, out),
             (Verdict::Blacklisted, _) => Fact::ShieldBlacklisted,
             (Verdict::Excess | Verdict::Crowded, 1) => Fact::ShieldInvites,
             (Verdict::Excess | Verdict::Crowded, 2) => Fact::ShieldRegisters,
             (Verdict::Excess | Verdict::Crowded, _) => Fact::ShieldOthers,
         };
-        self.egress.facts.add(fact, 1);
+        by.facts.add(fact, 1);
         false
     }
 
     /// A message could not be read: that counts against its source.
-    pub(crate) fn offended(&mut self, now: Time, flow: &Flow) {
-        let trusted = self
-            .border
-            .realms
-            .door(flow.port)
-            .map(|door| self.border.realms.row(door.realm).trusted);
-        if trusted != Some(false) {
+    pub(crate) fn malformed(
+        &mut self,
+        now: Time,
+        flow: &Flow,
+        border: &Border,
+        registrar: &Registrar,
+    ) {
+        let realm = border.realms.door(flow.port).map(|door| border.realms.row(door.realm));
+        if realm.is_none_or(|realm| realm.trusted) {
             return;
         }
-        let registrar = &self.registrar;
         let is_known = || registrar.by_source(flow).next().is_some();
         self.policer.malformed(now, source(flow), is_known);
     }
 
-    /// Next hops changed, or the configuration did.
-    pub(crate) fn reshield(&mut self, now: Time) {
-        let secret = [self.random(), self.random()];
-        let rules = rules(&self.config);
-        self.policer.configure(rules, secret, now);
-        know(&mut self.policer, &self.border.hops);
-    }
-
     /// `shield`: what it does now, a row a shard.
-    pub(crate) fn show_policing(&mut self, now: Time) -> PolicingRow {
+    pub(crate) fn show(&mut self, now: Time, shard: u16) -> PolicingRow {
         let flood = self.policer.flood(now).map(|flood| FloodRow {
             kind: KINDS[flood.kind.min(KINDS.len() - 1)],
             recognised_at_us: flood.since.as_micros(),
@@ -116,7 +168,7 @@ impl Controller {
             peak_per_s: flood.peak_per_s,
         });
         PolicingRow {
-            shard: self.shard,
+            shard,
             flood,
             floods: self.policer.floods(),
             sources: self.policer.remembered(),
@@ -126,9 +178,9 @@ impl Controller {
     }
 
     /// `blacklist`: who is on it and why.
-    pub(crate) fn show_blacklist(&self, now: Time) -> Vec<BlacklistRow> {
+    pub(crate) fn blacklist(&self, now: Time, shard: u16) -> Vec<BlacklistRow> {
         let rows = self.policer.blacklisted(now).take(ROWS_MAX).map(|row| BlacklistRow {
-            shard: self.shard,
+            shard,
             address: row.address.to_string(),
             reason: row.offence.words(),
             count: row.count,
@@ -141,18 +193,18 @@ impl Controller {
     }
 
     /// `blacklist/clear`: takes one address, or all, off the blacklist.
-    pub(crate) fn clear_blacklist(&mut self, ask: &Ask) -> Result<Vec<ClearedRow>, AskError> {
+    pub(crate) fn clear(&mut self, ask: &Ask, shard: u16) -> Result<Vec<ClearedRow>, AskError> {
         let address = match ask.params.get("address").map(|text| text.parse::<IpAddr>()) {
             None => None,
             Some(Ok(address)) => Some(address),
             Some(Err(_)) => return Err(AskError::BadParameter("address is an IP address".into())),
         };
         let cleared = self.policer.pardon(address);
-        Ok(vec![ClearedRow { shard: self.shard, cleared }])
+        Ok(vec![ClearedRow { shard, cleared }])
     }
 
     /// The alarm of a flood that goes on.
-    pub(crate) fn flood_alarm(&mut self, now: Time) -> Option<Condition> {
+    pub(crate) fn alarm(&mut self, now: Time) -> Option<Condition> {
         let flood = self.policer.flood(now)?;
         let kind = KINDS[flood.kind.min(KINDS.len() - 1)];
         let peak = flood.peak_per_s;
@@ -163,8 +215,7 @@ impl Controller {
     }
 
     /// Brings the shield's gauges up to date.
-    pub(crate) fn policing_gauges(&self, now: Time) {
-        let facts = &self.egress.facts;
+    pub(crate) fn gauges(&self, now: Time, facts: &Sheet<Fact>) {
         facts.set(Fact::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
         facts.set(Fact::ShieldSources, self.policer.remembered() as u64);
         facts.set(Fact::ShieldFloods, self.policer.floods());

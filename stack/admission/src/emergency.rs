@@ -76,6 +76,15 @@ impl Emergencies {
         buckets.iter().all(|&(at, rate)| self.buckets[at].has_room(now, rate))
     }
 
+    /// Whether a source may make one more, which is counted then.
+    pub fn admits(&mut self, now: Time, flow: &Flow, known: Known) -> bool {
+        let has_room = self.has_room(now, flow, known);
+        if has_room {
+            self.take(now, flow, known);
+        }
+        has_room
+    }
+
     /// A source makes one.
     pub fn take(&mut self, now: Time, flow: &Flow, known: Known) {
         let [one, other] = self.buckets(flow, known);

@@ -14,6 +14,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod callers;
 mod class;
 mod config;
 mod cost;
@@ -26,6 +27,7 @@ mod show;
 mod source_policing;
 mod tally;
 
+pub use callers::Callers;
 pub use class::{CLASSES, Class, never_begins};
 pub use config::{CallLimit, Overload, Resources};
 pub use emergency::{Emergencies, Known};

@@ -266,6 +266,49 @@ impl Registrar {
         })
     }
 
+    /// A binding that was registered from `flow`, whosever it is.
+    #[must_use]
+    pub fn subscriber(&self, flow: &Flow) -> Option<Key> {
+        if self.is_empty() {
+            return None;
+        }
+        self.by_source(flow).next().map(|(key, _)| key)
+    }
+
+    /// The binding that a request with this URI in its From was sent by: of those of its source,
+    /// which many subscribers may share, the one that bears that name.
+    #[must_use]
+    pub fn sender(&self, flow: &Flow, from: &[u8]) -> Option<Key> {
+        let any = self.subscriber(flow)?;
+        let named = Aor::parse(from).and_then(|aor| {
+            let mut reached = self.reached_by(&aor);
+            reached.find(|(_, binding)| binding.is_from(flow)).map(|(key, _)| key)
+        });
+        Some(named.unwrap_or(any))
+    }
+
+    /// The binding that a request of the core is for: by the token in its Request-URI or in the
+    /// Path that the core got from us, or by the name it knows the subscriber by.
+    #[must_use]
+    pub fn addressed(&self, message: &Message<'_>) -> Option<(Key, &Binding)> {
+        if self.is_empty() {
+            return None;
+        }
+        let uri = message.uri()?;
+        let by_uri = uri.user.and_then(|user| self.by_token(user));
+        by_uri.or_else(|| self.by_path(message)).or_else(|| {
+            let aor = Aor::of(uri)?;
+            let found = self.reached_by(&aor).max_by_key(|(_, binding)| binding.expires);
+            found.map(|(key, _)| key).and_then(|key| Some((key, self.binding(key)?)))
+        })
+    }
+
+    fn by_path(&self, message: &Message<'_>) -> Option<(Key, &Binding)> {
+        let route = message.values(Header::Route).next()?;
+        let uri = NameAddr::parse(route).ok()?.parse_uri().ok()?;
+        self.by_token(uri.user?)
+    }
+
     /// The binding, while it lives.
     #[must_use]
     pub fn binding(&self, key: Key) -> Option<&Binding> {

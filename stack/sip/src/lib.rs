@@ -18,6 +18,7 @@
 
 pub mod border;
 pub mod config;
+pub mod egress;
 pub mod leg;
 mod lookup;
 pub mod next_hop;

@@ -53,7 +53,7 @@ impl Controller {
             User::Probe(probed) => {
                 self.seen(at, None);
                 if status >= 200 {
-                    self.probed(at.now, probed, status != 503 && status != 408);
+                    self.probing().probed(at.now, probed, status != 503 && status != 408);
                 }
             }
             User::Watch(watch) => {

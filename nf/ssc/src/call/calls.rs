@@ -6,12 +6,15 @@ use super::merged::Merged;
 use super::relays::Relays;
 use crate::Arrived;
 use crate::config::{Ssc, Timers};
+use admission::{Callers, Limits};
 use machine::identity::{Side, Token};
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
+use registrar::Registrar;
 use runtime::Seed;
 use sip::Header;
 use sip::view::SessionExpires;
+use sip_stack::border::Border;
 use sip_stack::session::{Asked, is_refresh};
 
 /// Calls and the requests between their legs.
@@ -59,6 +62,32 @@ impl Calls {
         self.table.set_max(config.limits.calls_max);
         self.relays.set_max(config.limits.relays_max);
         self.relays.set_octets_max(config.limits.requests_octets_max as usize);
+    }
+
+    /// Who calls, as limits know him.
+    pub(crate) const fn callers<'a>(
+        &self,
+        border: &'a Border,
+        registrar: &'a Registrar,
+    ) -> Callers<'a> {
+        Callers::new(border, registrar, self.merged.secret)
+    }
+
+    /// A call is over: its record and what it holds are given back.
+    pub(crate) fn end(
+        &mut self,
+        now: Time,
+        key: Key,
+        limits: &mut Limits,
+        media: &mut media_stack::Client,
+    ) {
+        if let Some(call) = self.table.at_mut(key) {
+            limits.release(core::mem::take(&mut call.grant));
+            if let Some(media_key) = call.media.key {
+                media.end(now, media_key);
+            }
+        }
+        self.table.give_back(key);
     }
 
     /// Forgets everything.

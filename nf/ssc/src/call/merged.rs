@@ -11,7 +11,6 @@ use machine::identity::{hash_combine, mix};
 use machine::narrow::slot;
 use machine::slots::Key;
 use sip::Message;
-use sip_stack::realm::RealmId;
 
 /// Requests remembered per shard.
 const REMEMBERED: usize = 1 << 14;
@@ -19,7 +18,7 @@ const REMEMBERED: usize = 1 << 14;
 /// The requests under way, by hash.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    secret: u64,
+    pub(super) secret: u64,
     rows: Box<[Row]>,
 }
 
@@ -34,11 +33,6 @@ impl Merged {
     pub(crate) fn new(secret: u64) -> Self {
         let nobody = Row { hash: 0, relay: Key { index: u32::MAX, generation: u32::MAX } };
         Self { secret, rows: vec![nobody; REMEMBERED].into_boxed_slice() }
-    }
-
-    /// A subscriber of a realm, hashed.
-    pub(crate) fn name(&self, realm: RealmId, uri: &[u8]) -> u64 {
-        hash_combine(mix(self.secret ^ u64::from(realm.0)), uri)
     }
 
     /// A number below 100 for a call, which nobody can choose with its Call-ID.

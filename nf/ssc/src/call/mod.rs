@@ -11,7 +11,6 @@
 mod ack;
 mod answer;
 pub(crate) mod calls;
-mod cancel;
 mod charging;
 mod connections;
 mod in_dialog;

@@ -5,9 +5,10 @@ use super::transfer::Transfer;
 use super::{Call, Kind, charging, check, released, trail};
 use crate::egress::{Event, Field};
 use crate::facts::Fact;
+use crate::limit::Limiting;
 use crate::media::{self, Place};
 use crate::refusal::{Answered, Refusal, status_line};
-use crate::register::Registered;
+use crate::register::{Registered, way_to_binding};
 use crate::{Arrived, Controller, User, begins_dialog};
 use admission::Grant;
 use ims::Charged;
@@ -111,7 +112,13 @@ impl Controller {
             Ok(way) => way,
             Err(refusal) => return self.turn_away(at, &opening, refusal, out),
         };
-        match self.granted(at, &way, opening.subscriber, opening.is_emergency) {
+        let mut limiting = Limiting {
+            overload: &mut self.overload,
+            callers: self.calls.callers(&self.border, &self.registrar),
+            media: &self.media,
+            facts: &self.egress.facts,
+        };
+        match limiting.granted(at, &way, opening.subscriber, opening.is_emergency) {
             Ok(grant) => {
                 opening.grant = grant;
                 self.start(at, &way, opening, out);
@@ -137,7 +144,8 @@ impl Controller {
     /// Where a request goes: to the call or the binding that it names, else by the routes.
     fn way(&mut self, at: &Arrived<'_>, is_emergency: bool) -> Result<Way, Refusal> {
         let known = self.calls.way_to_replaced(at.message);
-        let known = known.or_else(|| self.way_to_binding(at.realm, at.message));
+        let known =
+            known.or_else(|| way_to_binding(&self.border, &self.registrar, at.realm, at.message));
         let way = match known {
             Some(way) if self.is_exposed(at.message, &way) => Err(NoWay::Insecure),
             Some(way) => Ok(way),
@@ -236,7 +244,7 @@ impl Controller {
     }
 
     fn check_sender(&mut self, at: &Arrived<'_>, opening: &mut Opening) -> Checked {
-        opening.subscriber = self.sender(&at.flow, at.message);
+        opening.subscriber = self.registrar.sender(&at.flow, at.message.from().uri);
         let calls_for_help = opening.is_emergency && self.ims.takes_emergencies(at.flow.port);
         let is_register = at.message.method() == Method::Register;
         let is_known = opening.subscriber.is_some() || is_register || calls_for_help;

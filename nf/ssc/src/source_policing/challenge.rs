@@ -8,24 +8,21 @@
 //! phone ── REGISTER, the core's nonce ─────────────────────────────────────────→ core
 //! ```
 
-use super::{REGISTER, kind};
+use super::{Arriving, Context, REGISTER, SourcePolicer, kind};
 use crate::facts::Fact;
-use crate::{Arrived, Controller};
 use machine::Time;
-use machine::slots::Key;
-use media_stack::Verdict;
 use runtime::{Effects, Flow, Transport};
 use sip::{Message, RequestHead, Unproved, Via, write_stale};
-use sip_stack::realm::{RealmId, Side};
+use sip_stack::realm::Side;
 
 /// What the challenges of a flood leave behind.
 #[derive(Debug)]
 pub(crate) struct Challenges {
-    pub(crate) challenger: sip::Challenger,
+    challenger: sip::Challenger,
     /// A REGISTER without the Authorization that was ours, or an answer on its way.
-    pub(crate) text: Vec<u8>,
+    text: Vec<u8>,
     /// Whether the message that is dealt with came with such an Authorization.
-    pub(crate) is_answered: bool,
+    is_answered: bool,
 }
 
 impl Challenges {
@@ -36,46 +33,51 @@ impl Challenges {
     }
 }
 
-impl Controller {
+impl SourcePolicer {
     /// A REGISTER of an unknown source in a flood: whether it proves its return path. If not, it
     /// is asked for a proof, as far as there is room for answers.
     pub(super) fn proves(
         &mut self,
-        now: Time,
-        flow: &Flow,
-        realm: RealmId,
-        bytes: &[u8],
+        arriving: &Arriving<'_>,
+        by: &Context<'_>,
         out: &mut Effects,
     ) -> bool {
+        let &Arriving { now, flow, realm, bytes } = arriving;
         let challenger = &self.challenges.challenger;
         if challenger.proof(now, flow.remote, bytes).is_some() {
             self.policer.prove(now, flow.remote.ip());
-            self.egress.facts.add(Fact::ShieldProven, 1);
+            by.facts.add(Fact::ShieldProven, 1);
             return true;
         }
-        let is_access = self.border.realms.row(realm).side == Side::Access;
+        let is_access = by.border.realms.row(realm).side == Side::Access;
         let is_asked = is_access && self.policer.may_challenge(now);
-        let fact = match is_asked.then(|| self.challenge(now, flow, bytes, out)).flatten() {
+        let fact = match is_asked.then(|| self.challenge(arriving, by, out)).flatten() {
             Some(()) => Fact::ShieldChallenged,
             None => Fact::ShieldRegisters,
         };
-        self.egress.facts.add(fact, 1);
+        by.facts.add(fact, 1);
         false
     }
 
-    fn challenge(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) -> Option<()> {
+    fn challenge(
+        &mut self,
+        arriving: &Arriving<'_>,
+        by: &Context<'_>,
+        out: &mut Effects,
+    ) -> Option<()> {
+        let &Arriving { now, flow, bytes, .. } = arriving;
         let peek = RequestHead::read(bytes).filter(|peek| !peek.is_tagged())?;
         let via = Via::parse(peek.via).ok()?;
-        let tag = self.overload.refused.tag(self.overload.refused.name(&peek));
-        let realm = self.config.shield.challenge_realm.as_deref();
+        let tag = by.refused.tag(by.refused.name(&peek));
         let challenges = &mut self.challenges;
         challenges.text.clear();
         let unproved = Unproved { head: &peek, via: &via, from: flow.remote, tag: &tag };
-        let is_written = challenges.challenger.write(now, &unproved, realm, &mut challenges.text);
+        let is_written =
+            challenges.challenger.write(now, &unproved, by.challenge_realm, &mut challenges.text);
         is_written.then(|| {
             let to = sip_stack::upstream::answered_at(flow, &via);
             out.send(to, |answer| answer.extend_from_slice(&challenges.text));
-            self.egress.facts.add(Fact::MessagesSent, 1);
+            by.facts.add(Fact::MessagesSent, 1);
         })
     }
 
@@ -102,31 +104,38 @@ impl Controller {
         text
     }
 
-    /// The core challenges a REGISTER: its realm is learnt, and a phone that has answered our
-    /// challenge is told to try again with the same credentials. `true` when it was told so here.
+    /// Room for such a message; [`Self::reuse`] takes it back.
+    pub(crate) fn text(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.challenges.text)
+    }
+
+    /// Takes room back.
+    pub(crate) fn reuse(&mut self, text: Vec<u8>) {
+        self.challenges.text = text;
+    }
+
+    /// Whether the message that is dealt with came with an answer to a challenge of ours.
+    pub(crate) const fn is_answered(&self) -> bool {
+        self.challenges.is_answered
+    }
+
+    /// The core challenges a REGISTER: its realm is learnt for the subscribers of `domain`; where
+    /// our challenge was answered, the text of a challenge that says so.
     pub(crate) fn challenged(
         &mut self,
-        at: &Arrived<'_>,
-        key: Key,
-        pending: Key,
-        out: &mut Effects,
-    ) -> bool {
-        let Some(record) = self.registrar.record(pending) else { return false };
-        if let Some(domain) = record.domain() {
-            self.challenges.challenger.learn(domain, at.message);
+        message: &Message<'_>,
+        domain: Option<&[u8]>,
+        is_answered: bool,
+    ) -> Option<Vec<u8>> {
+        if let Some(domain) = domain {
+            self.challenges.challenger.learn(domain, message);
         }
-        let is_answered = record.is_answered;
-        let mut text = core::mem::take(&mut self.challenges.text);
+        let mut text = self.text();
         text.clear();
-        let mut room = None;
-        let stale = (is_answered && write_stale(at.message.raw(), &mut text))
-            .then(|| Message::parse_in(&mut room, &text).ok())
-            .flatten();
-        let is_told = stale.is_some();
-        if let Some(message) = stale {
-            self.pass_back(&Arrived { message, ..*at }, key, (401, Verdict::Same), out);
+        if is_answered && write_stale(message.raw(), &mut text) {
+            return Some(text);
         }
-        self.challenges.text = text;
-        is_told
+        self.reuse(text);
+        None
     }
 }
