@@ -4,6 +4,8 @@
 //! `cargo bench -p tandem-ssc` measures; `-- --calls N` places N calls and ends, for callgrind
 //! (with `--capture`, with `--carried`: two more headers, or with `--rules`: rules that change
 //! those and add two); `-- --refused N` has N refused under overload, beside a capture;
+//! `-- --invites N` takes N no further than their INVITE, for a count of the files that it passes
+//! (CONTRIBUTING.md);
 //! `-- --volte N` places calls of 20 messages, with reliable provisional answers and preconditions;
 //! `-- --standing N` tells the resident octets of a call with N of them set up at 5,000/s and
 //! all their transactions still there: the INVITE and five more, as in a VoLTE call.
@@ -382,6 +384,11 @@ fn main() {
         };
         let mut bench = Bench::new(beside);
         (0..calls).for_each(|_| bench.call());
+        return;
+    }
+    if let Some(calls) = asked("--invites") {
+        let mut bench = Bench::new(Beside::Capture);
+        (0..calls).for_each(|_| bench.invite());
         return;
     }
     if let Some(calls) = asked("--volte") {
