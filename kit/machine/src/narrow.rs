@@ -6,7 +6,7 @@ use core::time::Duration;
 /// A number that was told, by a peer or by a site file.
 #[must_use]
 #[inline]
-pub fn told<T: TryFrom<u64>>(number: u64, most: T) -> T {
+pub fn at_most<T: TryFrom<u64>>(number: u64, most: T) -> T {
     T::try_from(number).unwrap_or(most)
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_becomes_what_nothing_has() {
-        assert_eq!((told(65_536, u16::MAX), told(7, u16::MAX)), (u16::MAX, 7));
+        assert_eq!((at_most(65_536, u16::MAX), at_most(7, u16::MAX)), (u16::MAX, 7));
         assert_eq!((index(65_536), index(7)), (u16::MAX, 7));
         assert_eq!((place(1 << 32), place(7)), (u32::MAX, 7));
         assert_eq!((nanos(Duration::MAX), nanos(Duration::from_micros(1))), (u64::MAX, 1_000));

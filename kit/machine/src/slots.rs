@@ -17,7 +17,7 @@ pub struct Key {
 
 /// What [`Slots::tell`] has to say.
 #[derive(Debug)]
-pub enum Told<'a, T> {
+pub enum SlotChange<'a, T> {
     /// A user who may have changed, and the number for what was said of him last.
     Stands(Key, &'a T, u64),
     /// The user of that slot, of whom something was said, is gone; the key is that of the next.
@@ -208,17 +208,17 @@ impl<T: Reuse> Slots<T> {
 
     /// Tells what changed. Of a user that stands `tell` returns a number for what it said, another
     /// one for something else, and zero when there is nothing to say of him yet. A user of whom
-    /// something was said is gone as [`Told::Gone`].
-    pub fn tell(&mut self, mut tell: impl FnMut(Told<'_, T>) -> u64) {
+    /// something was said is gone as [`SlotChange::Gone`].
+    pub fn tell(&mut self, mut tell: impl FnMut(SlotChange<'_, T>) -> u64) {
         let mut touched = core::mem::take(&mut self.touched);
         for index in touched.drain(..) {
             let slot = &mut self.pieces[index as usize / PIECE][index as usize % PIECE];
             slot.touched = false;
             let key = Key { index, generation: slot.generation };
             let was = slot.told;
-            slot.told = if slot.live { tell(Told::Stands(key, &slot.value, was)) } else { 0 };
+            slot.told = if slot.live { tell(SlotChange::Stands(key, &slot.value, was)) } else { 0 };
             if was != 0 && slot.told == 0 {
-                tell(Told::Gone(key));
+                tell(SlotChange::Gone(key));
             }
         }
         self.touched = touched;

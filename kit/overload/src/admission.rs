@@ -30,7 +30,7 @@
 //! What does not wait stands before what does, yet a storm of it must not stop all new work: of
 //! every [`QUEUED_SHARE`] admitted under overload one queued request may come in, however late.
 
-use machine::narrow::{micros, told};
+use machine::narrow::{at_most, micros};
 use machine::{Duration, Time};
 
 /// Sources, that is networks, whose delays are told apart; those beyond share.
@@ -297,7 +297,7 @@ impl Admission {
         let share = u64::from(WHOLE) * none_us.saturating_sub(delay_us) / (none_us - all_us);
         // An account instead of a die: of four at 25 % exactly one is admitted.
         let saved = &mut self.accounts[class];
-        *saved += told(share, WHOLE).min(WHOLE);
+        *saved += at_most(share, WHOLE).min(WHOLE);
         let is_due = *saved >= WHOLE;
         if is_due {
             *saved -= WHOLE;

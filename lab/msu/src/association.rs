@@ -11,7 +11,7 @@ use machine::Time;
 use runtime::Running;
 use sctp::{Failure, Indication, Outgoing};
 use sctp_stack::host::{self, Host, User};
-use sctp_stack::{AssociationId, Carrier, Config, Doorway, Peer};
+use sctp_stack::{AssociationId, Carrier, Config, Peer, SctpEndpoint};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -209,7 +209,7 @@ struct Asp {
 }
 
 impl User for Asp {
-    fn indicated(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut SctpEndpoint, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
             Indication::CommunicationUp(streams, _) => {
                 self.id = Some(id);
@@ -235,7 +235,7 @@ impl User for Asp {
         self.has_ended |= matches!(self.events.try_send(event), Err(TrySendError::Full(_)));
     }
 
-    fn pump(&mut self, doorway: &mut Doorway, now: Time) {
+    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
             && doorway.associate(now, &peer).is_err()
         {

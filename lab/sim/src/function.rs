@@ -153,7 +153,7 @@ impl<F: Function> Hosted<F> {
 
     fn hand_over(&mut self, at: usize) {
         let from = machine::narrow::index(at);
-        for (to, work) in self.shards[at].effects.hands() {
+        for (to, work) in self.shards[at].effects.handed_work() {
             let waits = |it: &&Handed| (it.from, it.to, it.came_back) == (from, to, false);
             let is_full = self.works.iter().filter(waits).count() >= self.works_max;
             let came_back = is_full || usize::from(to) >= self.shards.len();

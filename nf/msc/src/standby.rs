@@ -16,7 +16,7 @@ use anchor::row::{StreamId, read_stream};
 use anchor::{Guard, Local, Side};
 use codec::Numbers;
 use machine::Time;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use media::program::{Keys, Said, Snapshot};
 use nodes::Token;
 use rand_chacha::rand_core::RngCore as _;
@@ -276,8 +276,8 @@ impl MediaController {
             match tag {
                 tag::NAME => name = value,
                 tag::CALL => id.call = field::read(value),
-                tag::LINE => id.line = told(field::read(value), u8::MAX),
-                tag::GENERATION => generation = told(field::read(value), u32::MAX),
+                tag::LINE => id.line = at_most(field::read(value), u8::MAX),
+                tag::GENERATION => generation = at_most(field::read(value), u32::MAX),
                 tag::STREAM => stream = read_stream(value).ok(),
                 tag::FORMER => is_former = field::read(value) == 1,
                 _ => {}
@@ -323,7 +323,7 @@ impl MediaController {
             match tag {
                 tag::NAME => name = value,
                 tag::CALL => id.call = field::read(value),
-                tag::LINE => id.line = told(field::read(value), u8::MAX),
+                tag::LINE => id.line = at_most(field::read(value), u8::MAX),
                 tag::NUMBERS => ends.extend(read_numbers(value, now)),
                 _ => {}
             }
@@ -344,8 +344,8 @@ impl MediaController {
         let mut keys: [Option<Keys>; 2] = [None, None];
         for (tag, value) in Fields::new(fields) {
             match tag {
-                tag::ADDRESS => local.address = told(field::read(value), u16::MAX),
-                tag::PORT => local.port = told(field::read(value), u16::MAX),
+                tag::ADDRESS => local.address = at_most(field::read(value), u16::MAX),
+                tag::PORT => local.port = at_most(field::read(value), u16::MAX),
                 tag::NOMINATED => nominated = read_address(value),
                 tag::RECEIVE => keys[0] = Keys::read(value).ok(),
                 tag::SEND => keys[1] = Keys::read(value).ok(),

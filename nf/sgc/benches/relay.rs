@@ -12,7 +12,7 @@ use m3ua::codec::{
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, Function, In, PortId, Seed, Transport};
 use sctp::{AssociationId, Indication, Outgoing};
-use sctp_stack::{Config, Doorway, Peer};
+use sctp_stack::{Config, Peer, SctpEndpoint};
 use sgc::Gateway;
 use sgc::config::Sgc;
 use std::collections::VecDeque;
@@ -125,7 +125,7 @@ impl Tcp {
 
 /// An ASP over SCTP.
 struct Asp {
-    doorway: Doorway,
+    doorway: SctpEndpoint,
     association: AssociationId,
     came: u64,
 }
@@ -159,7 +159,7 @@ impl Sctp {
             (parameters.outbound_streams, parameters.inbound_streams) =
                 (Some(STREAMS), Some(STREAMS));
             let seed = Seed { shard: 0, shards: 1, random: [last; 32], now };
-            let mut doorway = Doorway::simulated(&config, PortId(0), &seed);
+            let mut doorway = SctpEndpoint::simulated(&config, PortId(0), &seed);
             let association = doorway.associate(now, &there).expect("there is room");
             Asp { doorway, association, came: 0 }
         });

@@ -19,8 +19,8 @@ impl Gateway {
             self.application_alarms(&mut rows);
             return rows;
         }
-        let doorway = self.links.doorway();
-        if let Some(why) = doorway.and_then(sctp_stack::Doorway::failure) {
+        let doorway = self.links.sctp();
+        if let Some(why) = doorway.and_then(sctp_stack::SctpEndpoint::failure) {
             rows.push(alarm("sctp-unavailable", "sctp", "critical", why));
         }
         for (id, link) in self.links.iter() {
@@ -68,7 +68,7 @@ impl Gateway {
     }
 
     fn path_alarms(&self, link: &Link, rows: &mut Vec<Condition>) {
-        let (Some(Way::Association(id)), Some(doorway)) = (link.way, self.links.doorway()) else {
+        let (Some(Way::Association(id)), Some(doorway)) = (link.way, self.links.sctp()) else {
             return;
         };
         let status = doorway.status(id).filter(|_| link.state == State::Up);

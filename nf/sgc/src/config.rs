@@ -39,19 +39,9 @@ pub struct Sgc {
     /// Cores to pin the shards to, in order; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
-    /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
-    /// Number of this agent in the captured packets (HEP3 chunk 12).
-    #[serde(default = "capture_id")]
-    pub capture_id: u32,
-    /// File with the key that the collector wants (HEP3 chunk 14), in the site's directory and its
-    /// owner's alone; the first line is sent, in clear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture_key_file: Option<String>,
-    /// The key of that file.
-    #[serde(skip)]
-    pub capture_key: authentication::Password,
+    /// Where messages and events go.
+    #[serde(flatten)]
+    pub capture: trail::Section<2_001>,
     /// How point codes are written and shown: `itu` 3-8-3, `ansi` 8-8-8, `japan` 7-4-5, `decimal`.
     #[serde(default)]
     pub point_code_format: PointCodeFormat,
@@ -108,10 +98,6 @@ pub struct Sgc {
     /// Limits.
     #[serde(default)]
     pub limits: Limits,
-}
-
-const fn capture_id() -> u32 {
-    2001
 }
 
 /// Who the ASPs of an Application Server are.
@@ -349,14 +335,13 @@ impl Sgc {
     /// What the capture takes of the section.
     #[must_use]
     pub fn capture_settings(&self) -> trail::Settings {
-        let (capture, key) = (self.capture.as_deref(), &self.capture_key);
-        trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
+        self.capture.settings(CAPTURE_PORT)
     }
 
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
     #[must_use]
     pub fn listening(&self) -> Vec<(String, bool, SocketAddr)> {
-        let mut doorways = self.links().doorways();
+        let mut doorways = self.links().listen_addresses();
         for (n, application) in self.application.iter().enumerate() {
             for (m, text) in application.listen.iter().enumerate() {
                 if let Ok(address) = text.parse::<runtime::Address>() {

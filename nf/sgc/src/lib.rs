@@ -375,7 +375,7 @@ impl Function for Gateway {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        let doorway = self.links.doorway().map(sctp_stack::Doorway::cells);
+        let doorway = self.links.sctp().map(sctp_stack::SctpEndpoint::cells);
         let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
         let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);

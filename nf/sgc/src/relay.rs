@@ -64,7 +64,7 @@ impl Gateway {
         let (network, dpc) = (transfer.network, transfer.dpc);
         let copy = self.sccp.clustered.is_some().then(|| transfer.clone());
         if !self.dispatch(now, transfer) && !copy.is_some_and(|it| self.crosses(&it)) {
-            self.tell(now, from, (network, dpc, None));
+            self.tell(now, from, network, dpc, None);
         }
     }
 
@@ -121,7 +121,7 @@ impl Gateway {
         let Some(found) = self.users.of(user) else {
             self.facts.add(Fact::NoUser, 1);
             let cause = UserCause { cause: UNEQUIPPED, user: user.into() };
-            return self.tell(now, from, (network, dpc, Some(cause)));
+            return self.tell(now, from, network, dpc, Some(cause));
         };
         self.facts.add(Fact::Local, 1);
         if self.crosses_to_connection(&transfer) {
@@ -176,7 +176,9 @@ impl Gateway {
         &mut self,
         now: Time,
         to: PeerId,
-        (network, dpc, user): (Option<NetworkAppearance>, PointCode, Option<UserCause>),
+        network: Option<NetworkAppearance>,
+        dpc: PointCode,
+        user: Option<UserCause>,
     ) {
         let is_asp = self.links.link(to).is_some_and(|link| link.config.role() == Role::Sgp);
         let last = self.told.get(&to);

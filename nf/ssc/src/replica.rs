@@ -18,8 +18,8 @@ use crate::call::pending_invite::PendingInvite;
 use crate::call::{Call, Kind, State};
 use admission::{Asking, Limits, OverloadControl};
 use machine::Time;
-use machine::narrow::{half, halves, told};
-use machine::slots::{Key, Told};
+use machine::narrow::{at_most, half, halves};
+use machine::slots::{Key, SlotChange};
 use registrar::Registrar;
 use replica::field::{self, Fields};
 use replica::record::{digest, read_key, tell_key, write_key};
@@ -246,8 +246,8 @@ impl Pair {
         let (relays, transactions, refused) =
             (&of.calls.relays, of.transactions, &of.calls.refused);
         of.calls.table.tell(|told| match told {
-            Told::Stands(_, call, _) if call.state == State::Early => 0,
-            Told::Stands(key, call, was) => {
+            SlotChange::Stands(_, call, _) if call.state == State::Early => 0,
+            SlotChange::Stands(key, call, was) => {
                 let invite = call.invite.and_then(|invite| relays.at(invite));
                 let refusal = || refused.iter().find(|(call, _)| *call == key);
                 let pending_invite = match invite {
@@ -256,7 +256,7 @@ impl Pair {
                 };
                 tell_call(out, scratch, was, &Standing { key, call, pending_invite }, limits)
             }
-            Told::Gone(next) => {
+            SlotChange::Gone(next) => {
                 tell_key(out, CALL_ENDED, next);
                 0
             }
@@ -325,7 +325,7 @@ impl Copied<'_> {
                 let Some(call) = self.calls.table.put(key) else { return };
                 let find = |wanted| Fields::new(fields).find(|&(tag, _)| tag == wanted);
                 let units =
-                    find(tag::UNITS).map_or(0, |(_, units)| told(field::read(units), u16::MAX));
+                    find(tag::UNITS).map_or(0, |(_, units)| at_most(field::read(units), u16::MAX));
                 let hop = find(tag::HOP).map_or(&b""[..], |(_, hop)| hop);
                 call.grant = self.overload.limits.read_grant(units, hop);
                 let is_whole = restore(call, fields)
@@ -388,7 +388,7 @@ fn restore(call: &mut Call, fields: &[u8]) -> bool {
             tag::SESSION_END => call.session_end = Time::from_nanos(number),
             tag::CALL_END => call.call_end = Time::from_nanos(number),
             tag::REFER_UNTIL => call.refer_until = Time::from_nanos(number),
-            tag::FORKS_SEEN => call.forks_seen = told(number, u8::MAX),
+            tag::FORKS_SEEN => call.forks_seen = at_most(number, u8::MAX),
             tag::ACK => call.ack.text = Some(value.into()),
             tag::MEDIA => {
                 let [index, generation] = [half(number), half(number >> 32)];

@@ -1,7 +1,7 @@
 //! Waiting: epoll with nanosecond deadlines, and a waker for other threads.
 
 use crate::call::check;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -125,7 +125,7 @@ fn wait_ns(
     events: &mut [libc::epoll_event; EVENTS_MAX],
     timeout: Option<Duration>,
 ) -> io::Result<usize> {
-    let room = told(EVENTS_MAX as u64, libc::c_int::MAX);
+    let room = at_most(EVENTS_MAX as u64, libc::c_int::MAX);
     let coarse = match timeout {
         None => -1,
         Some(time) if time.is_zero() => 0,

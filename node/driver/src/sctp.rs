@@ -4,7 +4,7 @@
 use crate::call::{check, octets_of, short};
 use crate::control::{CONTROL_BYTES, Control};
 use crate::socket::{self, SocketOptions};
-use machine::narrow::{place, told};
+use machine::narrow::{at_most, place};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -157,7 +157,7 @@ impl SctpSocket {
     /// The kernel's: there is one already, no route.
     pub fn connect(&self, addresses: &[SocketAddr]) -> io::Result<i32> {
         let packed: Vec<u8> = addresses.iter().flat_map(sockaddr).collect();
-        let bytes = told(packed.len() as u64, libc::c_int::MAX);
+        let bytes = at_most(packed.len() as u64, libc::c_int::MAX);
         let mut asked = Addresses { association: 0, bytes, addresses: packed.as_ptr() };
         let mut length = octets_of::<Addresses>();
         // SAFETY: the kernel reads the structure and `bytes` octets at its pointer, which live

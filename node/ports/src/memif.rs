@@ -250,7 +250,7 @@ impl Drop for MemifPort {
 fn choose(pool: &Pool, slot: Slot, count: usize) -> u8 {
     let meta = pool.meta(slot);
     if meta.flags & HASHED != 0 {
-        narrow::told(u64::from(meta.hash) % count as u64, u8::MAX)
+        narrow::at_most(u64::from(meta.hash) % count as u64, u8::MAX)
     } else {
         0
     }

@@ -2,7 +2,7 @@
 //! it opens another one.
 
 use crate::field::{self, Fields};
-use machine::narrow::told;
+use machine::narrow::at_most;
 use runtime::{ConnId, Flow, PortId, Transport};
 use std::net::SocketAddr;
 
@@ -48,7 +48,7 @@ pub fn read(fields: &[u8]) -> Flow {
     let mut flow = Flow::NOWHERE;
     for (tag, value) in Fields::new(fields) {
         match tag {
-            tag::PORT => flow.port = PortId(told(field::read(value), u16::MAX)),
+            tag::PORT => flow.port = PortId(at_most(field::read(value), u16::MAX)),
             tag::TRANSPORT => {
                 let number = field::read(value);
                 let all = [Transport::Udp, Transport::Tcp, Transport::Tls];

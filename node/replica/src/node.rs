@@ -24,7 +24,7 @@ use authentication::{Keys, Refused};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
-use runtime::{Effects, Mirror, Order, Orders};
+use runtime::{Effects, Order, Orders, Replication};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -160,7 +160,7 @@ pub(crate) fn lives(random: &[u8; 32]) -> [u64; 4] {
 
 impl Node {
     /// Starts a standby for a function with as many shards as `lanes`. It is silent until the
-    /// function is there ([`Mirror::attach`]). `keys` are those of the pair's `key_file`.
+    /// function is there ([`Replication::attach`]). `keys` are those of the pair's `key_file`.
     ///
     /// # Errors
     /// The socket cannot be bound; no randomness; no thread.
@@ -310,7 +310,7 @@ impl Node {
     }
 }
 
-impl Mirror for Node {
+impl Replication for Node {
     fn attach(&self, orders: Orders) {
         let now = self.shared.now();
         let mut inner = lock(&self.shared.inner);

@@ -3,7 +3,7 @@
 
 use crate::field::{self, Fields};
 use machine::identity::mix;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use machine::slots::Key;
 use runtime::Effects;
 
@@ -23,7 +23,7 @@ pub fn write_key(out: &mut Vec<u8>, key: Key) {
 pub fn read_key(fields: &[u8]) -> Option<Key> {
     let find = |wanted| {
         let found = Fields::new(fields).find(|&(tag, _)| tag == wanted);
-        found.map(|(_, value)| told(field::read(value), u32::MAX))
+        found.map(|(_, value)| at_most(field::read(value), u32::MAX))
     };
     Some(Key { index: find(INDEX)?, generation: find(GENERATION)? })
 }

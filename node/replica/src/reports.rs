@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::pair::{PROTOCOL, fit};
 use machine::{Duration, Time};
 use question::Condition;
-use runtime::{Mirror as _, Pace};
+use runtime::{Pace, Replication as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::Ordering::Relaxed;

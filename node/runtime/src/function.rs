@@ -325,12 +325,12 @@ impl Effects {
     }
 
     /// The work for sibling shards, in order.
-    pub fn hands(&self) -> impl ExactSizeIterator<Item = (u16, &[u8])> + '_ {
+    pub fn handed_work(&self) -> impl ExactSizeIterator<Item = (u16, &[u8])> + '_ {
         self.hands.iter().map(|&(to, start, end)| (to, &self.work[start as usize..end as usize]))
     }
 
     /// Forgets that work, once it was handed over.
-    pub fn clear_hands(&mut self) {
+    pub fn clear_handed_work(&mut self) {
         self.work.clear();
         self.hands.clear();
     }
@@ -498,7 +498,7 @@ impl Effects {
         self.channels.clear();
         self.answers.clear();
         self.changes.clear();
-        self.clear_hands();
+        self.clear_handed_work();
         self.drop_deltas();
         self.hands_over = false;
     }

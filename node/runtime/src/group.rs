@@ -12,7 +12,7 @@
 use crate::function::Effects;
 use crate::port::{Flow, PortId};
 use core::ops::Range;
-use machine::narrow::{half, halves, index, place, told};
+use machine::narrow::{at_most, half, halves, index, place};
 use std::net::{IpAddr, SocketAddr};
 
 /// Slots of the hash table; more than twice the messages of a flush.
@@ -174,7 +174,7 @@ impl Groups {
             }
             if *name == conversation {
                 *count += 1;
-                return told((*count - 1).into(), u16::MAX);
+                return at_most((*count - 1).into(), u16::MAX);
             }
             slot = (slot + 1) % COUNT_SLOTS;
         }

@@ -212,7 +212,7 @@ impl GroupOrder {
 
 /// Who says whether this node may speak for a group now: whoever hands something of it to the
 /// network looks here before.
-pub trait Gate: Send + Sync {
+pub trait Authority: Send + Sync {
     /// Whether it may.
     fn may_speak(&self, group: GroupId) -> bool;
 }

@@ -10,7 +10,7 @@ use crate::crowd::{self, Member, Source};
 use crate::port::ConnId;
 use driver::{Interest, Poll, Ready, Waker, tcp};
 use machine::fair::Fair;
-use machine::narrow::{nanos, told};
+use machine::narrow::{at_most, nanos};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
@@ -189,7 +189,7 @@ impl HandshakeThread {
                 if event.token == WAKER {
                     self.waker.clear();
                 } else {
-                    self.advance(told(event.token, usize::MAX));
+                    self.advance(at_most(event.token, usize::MAX));
                 }
             }
             if swept.elapsed() >= SWEEP {

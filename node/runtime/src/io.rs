@@ -8,9 +8,9 @@ use crate::dns::nothing;
 use crate::facts::RuntimeFact;
 use crate::function::{Effects, Query};
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
-use crate::mirror::MirrorRef;
 use crate::news::{News, Token, tell};
 use crate::port::{Flow, PortId, Transport};
+use crate::replication::ReplicationRef;
 use crate::ring::{Rings, ShardMessage};
 use crate::spec::PortSpec;
 use crate::stream::{StreamPort, Streams};
@@ -54,7 +54,7 @@ pub(crate) struct Io {
     pub(crate) deferred: Deferred,
     pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
     /// The other node of the pair.
-    pub(crate) mirror: Option<MirrorRef>,
+    pub(crate) mirror: Option<ReplicationRef>,
     /// The kernel's part of the policing.
     pub(crate) kernel_filter: Option<FilterRef>,
     /// How often the function was made anew.
@@ -90,7 +90,7 @@ impl Io {
     /// Whether a turn has gathered so much that it should flush before it takes more.
     pub(crate) fn is_heavy(effects: &Effects) -> bool {
         effects.bytes() >= FLUSH_BYTES
-            || effects.len().max(effects.hands().len()) >= FLUSH_MESSAGES_MAX
+            || effects.len().max(effects.handed_work().len()) >= FLUSH_MESSAGES_MAX
     }
 
     /// Carries out what the function wants, in order, and forgets it.
@@ -108,7 +108,7 @@ impl Io {
         for (ticket, answer) in effects.answers.drain(..) {
             self.deferred.answer(ticket, answer);
         }
-        let mirror = self.mirror.as_ref().map(|MirrorRef(mirror)| mirror);
+        let mirror = self.mirror.as_ref().map(|ReplicationRef(mirror)| mirror);
         // Write before speaking; and whoever is not the active node does not speak.
         if let Some(mirror) = mirror.filter(|_| effects.has_deltas()) {
             mirror.publish(rings.own, effects);

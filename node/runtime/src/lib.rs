@@ -28,12 +28,12 @@ mod guard;
 mod handshake;
 mod helper_threads;
 mod io;
-mod mirror;
 mod news;
 mod port;
 mod queue;
 mod reading;
 mod rebirth;
+mod replication;
 mod ring;
 mod running;
 mod shard;
@@ -54,10 +54,10 @@ pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Diverted, Effects, Frame,
     Function, In, Mirrored, Query, Ticket,
 };
-pub use grouped::{GROUPS_MAX, Gate, GroupId, GroupOrder, Grouped, NODES_MAX, NodeId, Pace};
+pub use grouped::{Authority, GROUPS_MAX, GroupId, GroupOrder, Grouped, NODES_MAX, NodeId, Pace};
 pub use guard::{GUARDS_MAX, Guard, Secret};
-pub use mirror::{Mirror, MirrorRef, ORDERS_MAX, Order, Orders};
 pub use port::{Address, ConnId, Flow, PortId, Transport};
+pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef};
 pub use running::{Make, Running, start};
 pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};
 pub use tls::{ClientAuth, TlsSpec};

@@ -3,7 +3,7 @@
 use crate::function::Answer;
 use crate::port::{ConnId, Flow, PortId};
 use driver::Why;
-use machine::narrow::{half, told};
+use machine::narrow::{at_most, half};
 use std::collections::VecDeque;
 
 /// Events that wait to be told to the function; more are as good as lost datagrams.
@@ -50,7 +50,7 @@ impl Token {
 
     pub(crate) fn from_bits(bits: u64) -> Self {
         let (kind, number) = (bits >> 32, half(bits));
-        let port = PortId(told(number.into(), u16::MAX));
+        let port = PortId(at_most(number.into(), u16::MAX));
         match kind {
             1 => Self::Port(port),
             2 => Self::Connection(ConnId(number)),

@@ -5,7 +5,7 @@
 //! serves, longer each time.
 
 use crate::function::{Effects, Function, Mirrored};
-use crate::mirror::MirrorRef;
+use crate::replication::ReplicationRef;
 use crate::shard::Shard;
 use driver::ReceiveBatch;
 use machine::narrow::nanos;
@@ -62,7 +62,7 @@ impl<F: Function> Shard<F> {
             self.engine.step(now, crate::function::In::Drain);
         }
         self.publish();
-        if let Some(MirrorRef(mirror)) = self.io.mirror.clone() {
+        if let Some(ReplicationRef(mirror)) = self.io.mirror.clone() {
             let own = self.engine.rings.own;
             self.engine.function.replicate(now, Mirrored::Deactivate, &mut self.engine.effects);
             mirror.crashed(own);

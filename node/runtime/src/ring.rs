@@ -149,10 +149,10 @@ impl Rings {
 
     /// Hands over what the function has for its siblings, and forgets it.
     pub(crate) fn hand(&mut self, now: Time, effects: &mut Effects, sheet: &Sheet<RuntimeFact>) {
-        if effects.hands().len() > 0 {
-            sheet.add(RuntimeFact::Handed, effects.hands().len() as u64);
-            self.work.hand(now, effects.hands(), &self.doors, sheet);
-            effects.clear_hands();
+        if effects.handed_work().len() > 0 {
+            sheet.add(RuntimeFact::Handed, effects.handed_work().len() as u64);
+            self.work.hand(now, effects.handed_work(), &self.doors, sheet);
+            effects.clear_handed_work();
         }
     }
 

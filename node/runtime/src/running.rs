@@ -11,11 +11,11 @@ use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function, Mirrored};
 use crate::helper_threads::HelperThreads;
 use crate::io::Io;
-use crate::mirror::{MirrorRef, Order, Orders};
 use crate::news::Token;
 use crate::port::PortId;
 use crate::reading::Reader;
 use crate::rebirth::Deaths;
+use crate::replication::{Order, Orders, ReplicationRef};
 use crate::ring::{Mailbox, Rings};
 use crate::shard::Shard;
 use crate::spec::{PortSpec, SHARDS_MAX, Seed, ShardSpec};
@@ -128,7 +128,7 @@ pub fn start<F: Function>(
     for _ in 0..spec.shards {
         births.recv().unwrap_or(Err(RuntimeError::Failed))?;
     }
-    if let Some(MirrorRef(mirror)) = &spec.mirror {
+    if let Some(ReplicationRef(mirror)) = &spec.mirror {
         mirror.attach(orders);
     }
     Ok(running)

@@ -27,10 +27,10 @@ use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In, Mirrored};
 use crate::grouped::GroupOrder;
 use crate::io::{Io, Port, PortKind};
-use crate::mirror::{MirrorRef, Order};
 use crate::news::{News, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
+use crate::replication::{Order, ReplicationRef};
 use crate::ring::{MessageBatch, ShardMessage};
 use crate::spec::Carrier;
 use crate::stream::{Stood, StreamPort};
@@ -501,7 +501,7 @@ impl<F: Function> Shard<F> {
                     function.grouped(now, order.view(), effects);
                     if let GroupOrder::Deactivate { group } = *order {
                         self.flush(now); // what it changed before is told first
-                        if let Some(MirrorRef(mirror)) = &self.io.mirror {
+                        if let Some(ReplicationRef(mirror)) = &self.io.mirror {
                             mirror.quiet_for(group);
                         }
                     }
@@ -509,7 +509,7 @@ impl<F: Function> Shard<F> {
                 Order::Deactivate => {
                     function.replicate(now, Mirrored::Deactivate, effects);
                     self.flush(now); // what it changed before is told first
-                    if let Some(MirrorRef(mirror)) = &self.io.mirror {
+                    if let Some(ReplicationRef(mirror)) = &self.io.mirror {
                         mirror.quiet(self.engine.rings.own);
                     }
                 }

@@ -1,8 +1,8 @@
 //! What a function is started with: its ports, its shards, its limits.
 
 use crate::guard::Guard;
-use crate::mirror::MirrorRef;
 use crate::port::{PortId, Transport};
+use crate::replication::ReplicationRef;
 use machine::{Duration, Time};
 use policing::kernel::FilterRef;
 use std::collections::BTreeMap;
@@ -280,7 +280,7 @@ pub struct ShardSpec {
     /// twice what would have been right.
     pub spin: Duration,
     /// The other node of a pair, if there is one.
-    pub mirror: Option<MirrorRef>,
+    pub mirror: Option<ReplicationRef>,
     /// The kernel's part of the policing, if there is one.
     pub kernel_filter: Option<FilterRef>,
 }

@@ -98,7 +98,7 @@ impl Extras {
                 && self.dialled.len() < DIGITS_MAX
             {
                 let duration_ms = narrow::millis(clock.duration(duration));
-                let duration_ms = narrow::told(duration_ms, u32::MAX);
+                let duration_ms = narrow::at_most(duration_ms, u32::MAX);
                 self.dialled.push(Digit { code, duration_ms });
             }
         }

@@ -295,7 +295,7 @@ impl Watch {
 }
 
 fn timeout_ms(said: &FlowSaid) -> u32 {
-    said.timeout.map_or(0, |timeout| narrow::told(narrow::millis(timeout), u32::MAX))
+    said.timeout.map_or(0, |timeout| narrow::at_most(narrow::millis(timeout), u32::MAX))
 }
 
 /// How far the streams of a sender are, its past, and how much of it was not told.
@@ -423,7 +423,7 @@ fn statistics(known: &Known, since: Time, now: Time) -> Statistics {
             jitter: figures.jitter,
             round_trip_us: figures
                 .round_trip
-                .map_or(0, |it| narrow::told(narrow::micros(it), u32::MAX)),
+                .map_or(0, |it| narrow::at_most(narrow::micros(it), u32::MAX)),
         }
     });
     Statistics {

@@ -7,7 +7,7 @@ use crate::interfaces::Row as Link;
 use crate::nd::{ALL_NODES, SOURCE_MAC, option, packet};
 use crate::program::{AdvertisedPrefix, Advertisement, Mac, Preference};
 use graph::Reason;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use std::net::Ipv6Addr;
 
 /// A router is asked for.
@@ -70,7 +70,7 @@ pub fn frame(link: &Link, own: Ipv6Addr, said: &Advertisement, lifetime_s: u16) 
     }
     said.prefixes.iter().for_each(|prefix| put_prefix(&mut body, prefix));
     if !said.resolvers.is_empty() {
-        body.extend([RESOLVERS, told(1 + 2 * said.resolvers.len() as u64, u8::MAX), 0, 0]);
+        body.extend([RESOLVERS, at_most(1 + 2 * said.resolvers.len() as u64, u8::MAX), 0, 0]);
         // Until three more should have come (RFC 8106 §5.1).
         body.extend((3 * u32::from(said.interval_max_s)).to_be_bytes());
         said.resolvers.iter().for_each(|resolver| body.extend(resolver.octets()));

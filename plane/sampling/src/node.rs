@@ -10,7 +10,7 @@ use crate::flow::{DISPLACED, Flow, Flows, Key};
 use crate::ipfix::Message;
 use graph::meta::OWN;
 use graph::{Context, Edge, HEADROOM, Node, Pool, Row, Slot};
-use machine::narrow::{index, place, told};
+use machine::narrow::{at_most, index, place};
 use nodes::bucket::{Bucket, Rate};
 use nodes::header;
 use nodes::program::{Class, Collector, Sampling};
@@ -185,7 +185,7 @@ impl Sample {
 
     fn punt(&mut self, message: Message, now_ms: u64, cx: &mut Context<'_>) {
         let domain = place(self.worker) + 1;
-        let octets = message.seal(told(now_ms / 1_000, u32::MAX), &mut self.sequence, domain);
+        let octets = message.seal(at_most(now_ms / 1_000, u32::MAX), &mut self.sequence, domain);
         let Some(slot) = cx.packets.take() else { return };
         let (meta, cell) = cx.packets.parts(slot);
         if let Some(room) = cell.get_mut(HEADROOM..HEADROOM + octets.len()) {

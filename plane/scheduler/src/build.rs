@@ -7,7 +7,7 @@ use crate::wheel::Wheel;
 use crate::{CLASSES_MAX, Scheduler, Wred};
 use graph::{INTERFACES_MAX, Pool, Slot};
 use machine::Time;
-use machine::narrow::{index, place, told};
+use machine::narrow::{at_most, index, place};
 use serde::{Deserialize, Serialize};
 
 /// Leaves of one scheduler at most.
@@ -223,7 +223,7 @@ impl Scheduler {
     fn add(&mut self, service: &Service, share: u64) {
         let (base, number) = (place(self.leaves.len()), place(self.services.len()));
         // 1 to CLASSES_MAX, which was checked.
-        let mut map = [told(service.classes.len() as u64 - 1, 0); CLASSES_MAX];
+        let mut map = [at_most(service.classes.len() as u64 - 1, 0); CLASSES_MAX];
         let mut strict = 0;
         for (at, class) in (0u8..).zip(&service.classes) {
             for forwarding in &class.classes {

@@ -86,7 +86,7 @@ pub(crate) struct Reaction {
 }
 
 fn us(time: Duration) -> u32 {
-    narrow::told(narrow::micros(time), u32::MAX)
+    narrow::at_most(narrow::micros(time), u32::MAX)
 }
 
 fn from_us(us: u32) -> Duration {

@@ -170,7 +170,7 @@ impl Reception {
     /// second: the jitter is kept, and the next packet begins a new comparison.
     pub fn clock_changed(&mut self, from: clock::ClockRate, to: clock::ClockRate) {
         let scaled = u64::from(self.jitter) * u64::from(to.hertz()) / u64::from(from.hertz());
-        self.jitter = narrow::told(scaled, u32::MAX);
+        self.jitter = narrow::at_most(scaled, u32::MAX);
         self.has = Has::of(false, self.has.bad_sequence());
     }
 
@@ -202,7 +202,7 @@ impl Reception {
         // Those that were skipped and are older than the window already.
         self.bursts.lost(leaving.saturating_sub(real));
         self.window = if by >= WINDOW { 1 } else { self.window << by | 1 };
-        self.real = narrow::told(u64::from((real + by).min(WINDOW)), u8::MAX);
+        self.real = narrow::at_most(u64::from((real + by).min(WINDOW)), u8::MAX);
     }
 
     /// The oldest `count` of the window will not come any more.
@@ -232,7 +232,7 @@ impl Reception {
             if back >= u32::from(self.real) {
                 // One from before the first: the stream began there.
                 self.base = self.base.wrapping_sub(back + 1 - u32::from(self.real));
-                self.real = narrow::told(u64::from(back + 1), u8::MAX);
+                self.real = narrow::at_most(u64::from(back + 1), u8::MAX);
             }
             self.window |= bit;
             self.received = self.received.wrapping_add(1);
@@ -325,7 +325,7 @@ impl Reception {
         let delay = if self.last_sr == 0 { 0 } else { now.since(self.last_sr_at) };
         ReportBlock {
             ssrc: self.ssrc,
-            fraction_lost: narrow::told(fraction, u8::MAX),
+            fraction_lost: narrow::at_most(fraction, u8::MAX),
             cumulative_lost: expected.wrapping_sub(came).cast_signed(),
             highest: self.highest,
             jitter: self.jitter >> 4,

@@ -124,7 +124,7 @@ impl Pattern {
     pub fn rank(&self) -> u8 {
         match &self.0 {
             // 32 digits at most.
-            Kind::Digits(digits) => machine::narrow::told(digits.len() as u64 * 2, u8::MAX),
+            Kind::Digits(digits) => machine::narrow::at_most(digits.len() as u64 * 2, u8::MAX),
             Kind::Choices(it) => it.rank,
         }
     }
@@ -194,7 +194,7 @@ const fn weight(set: u16) -> u8 {
 
 /// One entry for each way to choose.
 fn entries(places: &[u16]) -> Vec<Entry> {
-    let length = machine::narrow::told(places.len() as u64, u8::MAX);
+    let length = machine::narrow::at_most(places.len() as u64, u8::MAX);
     let mut all = vec![Entry { digits: 0, shape: Shape { length, mask: 0 } }];
     for (at, set) in places.iter().enumerate() {
         let shift = 60 - 4 * at;

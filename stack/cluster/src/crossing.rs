@@ -235,14 +235,14 @@ mod tests {
     use question::Condition;
     use replica::cluster::Placement;
     use replica::groups::{GroupRow, MemberRow, Members};
-    use runtime::{Gate, GroupId, Grouped};
+    use runtime::{Authority, GroupId, Grouped};
     use std::sync::Arc;
     use tcap::codec::{TransactionId, Writer};
 
     /// A cluster of which nothing is asked: this node may always speak.
     struct Quiet;
 
-    impl Gate for Quiet {
+    impl Authority for Quiet {
         fn may_speak(&self, _: GroupId) -> bool {
             true
         }

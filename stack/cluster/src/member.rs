@@ -300,7 +300,7 @@ impl Clustered {
         }
         self.timers.look = now + LOOK_EACH;
         let hears = self.heard.keys().fold(0_u16, |bits, node| bits | bit(*node));
-        let dialogues = machine::narrow::told(dialogues as u64, u32::MAX);
+        let dialogues = machine::narrow::at_most(dialogues as u64, u32::MAX);
         let digest = self.settings.digest;
         let is_leaving = self.is_leaving;
         self.tell_all(&Post::Stands(Stands { digest, dialogues, hears, is_leaving }));

@@ -4,10 +4,10 @@ use question::Condition;
 use replica::Groups;
 use replica::cluster::Placement;
 use replica::groups::{GroupRow, MemberRow, Members};
-use runtime::{Gate, GroupId, NodeId};
+use runtime::{Authority, GroupId, NodeId};
 
 /// What the function of a node asks of its cluster. None of it waits for another node.
-pub trait Nodes: Gate {
+pub trait Nodes: Authority {
     /// Which nodes shall have which partitions.
     fn place(&self, placements: Vec<Placement>);
     /// Other nodes.
@@ -29,18 +29,18 @@ pub trait Nodes: Gate {
 /// The cluster of this process.
 pub struct Joined {
     groups: std::sync::Arc<Groups>,
-    gate: std::sync::Arc<dyn Gate>,
+    gate: std::sync::Arc<dyn Authority>,
 }
 
 impl Joined {
     /// A node of it.
     #[must_use]
     pub fn new(groups: std::sync::Arc<Groups>) -> Self {
-        Self { gate: groups.gate(), groups }
+        Self { gate: groups.authority(), groups }
     }
 }
 
-impl Gate for Joined {
+impl Authority for Joined {
     fn may_speak(&self, group: GroupId) -> bool {
         self.gate.may_speak(group)
     }

@@ -94,7 +94,7 @@ impl Load {
             let passed = machine::narrow::millis(asked.since(*since)).max(1);
             let more = busy.iter().zip(before).map(|(busy, before)| busy.saturating_sub(*before));
             let permille = more.max().unwrap_or(0).saturating_mul(1_000) / passed;
-            self.permille = machine::narrow::told(permille.min(1_000), u16::MAX);
+            self.permille = machine::narrow::at_most(permille.min(1_000), u16::MAX);
         }
         self.before = Some((asked, busy));
     }

@@ -68,7 +68,7 @@ impl Numbers {
 
     /// The number of a port, of which there are fewer than 65,535; a new one if it had none.
     pub fn of_port(&mut self, name: &str) -> u16 {
-        machine::narrow::told(self.of(Kind::Port, name).into(), u16::MAX)
+        machine::narrow::at_most(self.of(Kind::Port, name).into(), u16::MAX)
     }
 
     /// The number of a name; a new one if it had none.

@@ -8,7 +8,7 @@ use diameter::{In, PeerId};
 use machine::Time;
 use runtime::Effects;
 use sctp::{Failure, Indication, Outgoing, PathState};
-use sctp_stack::{AssociationId, Doorway};
+use sctp_stack::{AssociationId, SctpEndpoint};
 use std::net::IpAddr;
 
 impl Peers {
@@ -43,7 +43,7 @@ impl Peers {
 
     /// Takes everything that happened to associations.
     pub(crate) fn take_associations(&mut self, now: Time) {
-        while let Some((id, what)) = self.doorway.as_mut().and_then(Doorway::next) {
+        while let Some((id, what)) = self.doorway.as_mut().and_then(SctpEndpoint::next) {
             match what {
                 Indication::CommunicationUp(..) => self.associated(now, id),
                 Indication::Data(message) => {
@@ -91,14 +91,15 @@ impl Peers {
 
     /// The addresses of this end, all of which are told (RFC 6733 §5.3.5).
     fn own_addresses(&self) -> Vec<IpAddr> {
-        self.doorway.as_ref().map(Doorway::addresses).unwrap_or_default()
+        self.doorway.as_ref().map(SctpEndpoint::addresses).unwrap_or_default()
     }
 
     /// The endpoint goes, and its associations with it: their far ends are told.
     pub(crate) fn close_endpoint(&mut self, now: Time, out: &mut Effects) {
         // What was sent before leaves first.
         self.doorway.iter_mut().for_each(|it| it.tick(now));
-        let all: Vec<AssociationId> = self.doorway.iter().flat_map(Doorway::associations).collect();
+        let all: Vec<AssociationId> =
+            self.doorway.iter().flat_map(SctpEndpoint::associations).collect();
         for id in all {
             self.abort(now, id);
         }

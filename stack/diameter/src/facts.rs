@@ -4,7 +4,7 @@ use crate::peers::{Counts, Peers};
 use crate::trace::Trace;
 use diameter::State;
 use event::{Cells, Sheet, Table};
-use sctp_stack::Doorway;
+use sctp_stack::SctpEndpoint;
 
 event::facts! {
     /// The facts of one peer; its label is `peer`.
@@ -83,7 +83,7 @@ impl Peers {
     #[must_use]
     pub fn cells(&self) -> Vec<Cells> {
         let own = [self.node.facts().cells(), self.seen.facts.cells(), self.seen.table.cells()];
-        own.into_iter().chain(self.doorway.as_ref().map(Doorway::cells)).collect()
+        own.into_iter().chain(self.doorway.as_ref().map(SctpEndpoint::cells)).collect()
     }
 
     /// Brings what is counted up to date.

@@ -2,7 +2,7 @@
 //! TLS and SCTP, and their part of the configuration.
 //!
 //! ```text
-//!   ports ─→ step ─┬→ SCTP: sctp_stack::Doorway ─┐
+//!   ports ─→ step ─┬→ SCTP: sctp_stack::SctpEndpoint ─┐
 //!                  └→ TCP, TLS: by frame ────────┴→ Connection ─→ Node ─→ next ─→ function
 //!   Effects ←─ flush, step, tick ←────────────────────────────────┘   ↑ request, answer
 //! ```

@@ -18,7 +18,7 @@ use diameter::{
 use hashbrown::HashMap;
 use machine::{Machine, Time};
 use runtime::{ConnId, Effects, Flow, PortId, Seed};
-use sctp_stack::{AssociationId, Doorway};
+use sctp_stack::{AssociationId, SctpEndpoint};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub struct Peers {
     pub(crate) opening: BTreeMap<PeerId, Opening>,
     /// Names of certificates of connections that are about to stand.
     pub(crate) proofs: HashMap<ConnId, Vec<String>>,
-    pub(crate) doorway: Option<Doorway>,
+    pub(crate) doorway: Option<SctpEndpoint>,
     told: VecDeque<Indication>,
     /// Connections to end: the machine takes them for lost already.
     pub(crate) doomed: Vec<Connection>,
@@ -159,13 +159,13 @@ impl Peers {
     }
 
     /// A new SCTP endpoint; no two of them have the same secret.
-    fn new_endpoint(&mut self, sctp: &sctp_stack::Config, first: PortId) -> Doorway {
+    fn new_endpoint(&mut self, sctp: &sctp_stack::Config, first: PortId) -> SctpEndpoint {
         let used =
             u64::from_le_bytes(core::array::from_fn(|n| self.seed.random[n])).wrapping_add(1);
         self.seed.random[..8].copy_from_slice(&used.to_le_bytes());
         match self.is_real {
-            true => Doorway::new(sctp, first, &self.seed),
-            false => Doorway::simulated(sctp, first, &self.seed),
+            true => SctpEndpoint::new(sctp, first, &self.seed),
+            false => SctpEndpoint::simulated(sctp, first, &self.seed),
         }
     }
 
@@ -307,7 +307,7 @@ impl Peers {
     /// When [`Peers::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let doorway = self.doorway.as_ref().and_then(Doorway::deadline);
+        let doorway = self.doorway.as_ref().and_then(SctpEndpoint::deadline);
         self.node.deadline().into_iter().chain(doorway).min()
     }
 
@@ -365,7 +365,7 @@ impl Peers {
 
     /// The SCTP endpoint, if there is one.
     #[must_use]
-    pub const fn sctp(&self) -> Option<&Doorway> {
+    pub const fn sctp(&self) -> Option<&SctpEndpoint> {
         self.doorway.as_ref()
     }
 

@@ -7,7 +7,7 @@ use crate::table::{Copied, Copy};
 use aka::Secret;
 use aka::digest::SessionKeys;
 use machine::Time;
-use machine::narrow::{half, told};
+use machine::narrow::{at_most, half};
 use machine::slots::Key;
 use replica::field::{self, Fields};
 use replica::flow::{read_address, write_address};
@@ -137,7 +137,7 @@ pub(crate) fn read<'a>(now: Time, fields: &'a [u8], rows: &[Row]) -> Option<(Cop
     let is = |flag| flags & flag != 0;
     let local = ip(tag::LOCAL)?;
     let door = rows.get(realm)?.protected(local)?.port;
-    let cseq = |call| (field::read(call), told(number(tag::CSEQ), u32::MAX));
+    let cseq = |call| (field::read(call), at_most(number(tag::CSEQ), u32::MAX));
     let associated = find(tag::ASSOCIATIONS).map(field::read);
     let associated = associated.and_then(|number| {
         let secret = |tag| Secret::new(find(tag)?);

@@ -21,8 +21,8 @@ use crate::reg_event;
 use crate::set::{Identity, LASTS_MAX};
 use ipsec::Numbers;
 use machine::Time;
-use machine::narrow::told;
-use machine::slots::{Key, Told};
+use machine::narrow::at_most;
+use machine::slots::{Key, SlotChange};
 use rand_chacha::rand_core::RngCore;
 use replica::field::{self, Fields};
 use replica::flow::{read_address, write_address};
@@ -157,8 +157,8 @@ impl Access {
         }
         let (rows, esp, scratch) = (&self.rows, &self.esp, &mut self.pair.scratch);
         self.table.tell(|told| match told {
-            Told::Stands(_, copied, _) if copied.set.associated.is_none() => 0,
-            Told::Stands(key, copied, was) => {
+            SlotChange::Stands(_, copied, _) if copied.set.associated.is_none() => 0,
+            SlotChange::Stands(key, copied, was) => {
                 scratch.clear();
                 scratch.extend_from_slice(&[KIND, kind::SET]);
                 write_key(scratch, key);
@@ -171,7 +171,7 @@ impl Access {
                 }
                 digest
             }
-            Told::Gone(next) => {
+            SlotChange::Gone(next) => {
                 out.delta(|out| {
                     out.extend_from_slice(&[KIND, kind::SET_GONE]);
                     write_key(out, next);
@@ -205,7 +205,7 @@ impl Access {
     fn tell_watches(&mut self, out: &mut Effects) {
         let (rows, scratch) = (&self.rows, &mut self.pair.scratch);
         self.watches.slots.tell(|told| match told {
-            Told::Stands(key, watch, was) => {
+            SlotChange::Stands(key, watch, was) => {
                 scratch.clear();
                 scratch.extend_from_slice(&[KIND, kind::WATCH]);
                 write_key(scratch, key);
@@ -216,7 +216,7 @@ impl Access {
                 }
                 digest
             }
-            Told::Gone(next) => {
+            SlotChange::Gone(next) => {
                 out.delta(|out| {
                     out.extend_from_slice(&[KIND, kind::WATCH_GONE]);
                     write_key(out, next);
@@ -303,7 +303,7 @@ impl Access {
         let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted).map(|(_, it)| it);
         let (Some(port), Some(remote)) = (find(tag::PORT), find(tag::REMOTE)) else { return };
         let Some(remote) = read_address(remote) else { return };
-        let port = PortId(told(field::read(port), u16::MAX));
+        let port = PortId(at_most(field::read(port), u16::MAX));
         let identity = Identity { port, remote };
         match find(tag::IMPI).zip(find(tag::UNTIL)) {
             Some((impi, until)) => {

@@ -8,7 +8,7 @@ use crate::vacated::Vacated;
 use aka::digest::SessionKeys;
 use ipsec::Endpoint;
 use machine::Time;
-use machine::slots::{Key, Slots, Told};
+use machine::slots::{Key, SlotChange, Slots};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Public identities of one phone that are told apart; beyond these its associations end with their
@@ -326,16 +326,16 @@ impl Table {
     }
 
     /// Tells which agreements changed, as [`Slots::tell`].
-    pub fn tell(&mut self, mut tell: impl FnMut(Told<'_, Copied<'_>>) -> u64) {
+    pub fn tell(&mut self, mut tell: impl FnMut(SlotChange<'_, Copied<'_>>) -> u64) {
         let Self { sets, by_register, by_impi, .. } = self;
         sets.tell(|told| match told {
-            Told::Gone(next) => tell(Told::Gone(next)),
-            Told::Stands(key, set, was) => {
+            SlotChange::Gone(next) => tell(SlotChange::Gone(next)),
+            SlotChange::Stands(key, set, was) => {
                 let of = set.register.and_then(|register| by_register.get(&register));
                 let phone = by_impi.get(&set.impi).filter(|_| set.usage.proven > 0);
                 let registered = phone.map_or(&[][..], |phone| &phone.registered);
                 let copied = Copied { set, is_offer: of == Some(&key), registered };
-                tell(Told::Stands(key, &copied, was))
+                tell(SlotChange::Stands(key, &copied, was))
             }
         });
     }

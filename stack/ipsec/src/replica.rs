@@ -14,7 +14,7 @@ use crate::promises::{BLOCK, Promise};
 use crate::set::Associations;
 use esp::{Inbound, Outbound, Usage};
 use machine::Time;
-use machine::slots::{Key, Told};
+use machine::slots::{Key, SlotChange};
 use replica::field::{self, Fields};
 use replica::flow::{read_address, write_address};
 use replica::record::{digest, read_key, write_key};
@@ -177,7 +177,7 @@ impl Endpoint {
         // that is made of, and could seek one that hides it.
         let untold = self.promises.untold();
         self.sets.tell(|told| {
-            let Told::Stands(key, set, was) = told else { return 0 };
+            let SlotChange::Stands(key, set, was) = told else { return 0 };
             let Some(set) = set.associations.as_deref() else { return 0 };
             let numbers = Numbers::of(set);
             scratch.clear();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use m3ua::{In, PeerId};
 use machine::Time;
 use sctp::{Failure, Indication, Lost, Outgoing, PathState};
-use sctp_stack::{AssociationId, Doorway};
+use sctp_stack::{AssociationId, SctpEndpoint};
 use std::net::IpAddr;
 
 /// The context of DATA, by which a failure is told from one of management.
@@ -51,7 +51,9 @@ impl Links {
 
     /// Takes one thing that happened to an association; `false` when there is nothing more.
     pub(crate) fn take(&mut self, now: Time) -> bool {
-        let Some((id, what)) = self.doorway.as_mut().and_then(Doorway::next) else { return false };
+        let Some((id, what)) = self.doorway.as_mut().and_then(SctpEndpoint::next) else {
+            return false;
+        };
         let peer = self.associations.get(&id).copied();
         match (what, peer) {
             (Indication::CommunicationUp(streams, _), peer) => {

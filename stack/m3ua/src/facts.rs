@@ -48,7 +48,7 @@ impl Links {
         table.show(self.iter().map(|(id, link)| {
             let (active, is_wanted) = process(id);
             let is_up = link.state == State::Up;
-            let status = match (link.way, self.doorway()) {
+            let status = match (link.way, self.sctp()) {
                 (Some(Way::Association(id)), Some(doorway)) => doorway.status(id),
                 _ => None,
             };

@@ -3,7 +3,7 @@
 //! which knows of peers and nothing of addresses.
 //!
 //! ```text
-//!   ports ─→ step ─┬→ SCTP: sctp_stack::Doorway ─┐
+//!   ports ─→ step ─┬→ SCTP: sctp_stack::SctpEndpoint ─┐
 //!                  └→ TCP: streams, by frame ────┴→ Link, one a peer ─ next → m3ua::Process
 //!   Effects ←─ flush, step, tick ←────────────────── send, abort ←──────────────┘
 //! ```

@@ -18,7 +18,7 @@ use m3ua::codec::MessageClass;
 use m3ua::{In, PeerId};
 use machine::{Duration, Time};
 use runtime::{ConnId, Effects, Flow, PortId, Seed, Transport};
-use sctp_stack::{AssociationId, Doorway};
+use sctp_stack::{AssociationId, SctpEndpoint};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
@@ -109,7 +109,7 @@ pub struct Links {
     reconnect: Duration,
     /// The name of the function, for the log.
     function: String,
-    pub(crate) doorway: Option<Doorway>,
+    pub(crate) doorway: Option<SctpEndpoint>,
     /// What the M3UA process is to be told.
     pub(crate) told: VecDeque<In>,
     pub(crate) counts: Counts,
@@ -153,13 +153,13 @@ impl Links {
     }
 
     /// A new SCTP endpoint; no two of them have the same secret.
-    fn endpoint(&mut self, sctp: &sctp_stack::Config, first: PortId) -> Doorway {
+    fn endpoint(&mut self, sctp: &sctp_stack::Config, first: PortId) -> SctpEndpoint {
         let seed = self.seed;
         let used = u64::from_le_bytes(core::array::from_fn(|n| seed.random[n])).wrapping_add(1);
         self.seed.random[..8].copy_from_slice(&used.to_le_bytes());
         match self.is_real {
-            true => Doorway::new(sctp, first, &seed),
-            false => Doorway::simulated(sctp, first, &seed),
+            true => SctpEndpoint::new(sctp, first, &seed),
+            false => SctpEndpoint::simulated(sctp, first, &seed),
         }
     }
 
@@ -271,7 +271,7 @@ impl Links {
 
     /// The SCTP endpoint, if there is one.
     #[must_use]
-    pub const fn doorway(&self) -> Option<&Doorway> {
+    pub const fn sctp(&self) -> Option<&SctpEndpoint> {
         self.doorway.as_ref()
     }
 
@@ -447,7 +447,7 @@ impl Links {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let retry = self.retries.first().map(|(at, _)| *at);
-        let doorway = self.doorway.as_ref().and_then(Doorway::deadline);
+        let doorway = self.doorway.as_ref().and_then(SctpEndpoint::deadline);
         retry
             .into_iter()
             .chain(doorway)

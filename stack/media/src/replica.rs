@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::session::{Anchored, Names};
 use core::ops::Range;
 use machine::narrow::index;
-use machine::slots::Told;
+use machine::slots::SlotChange;
 use replica::field::{self, Fields};
 use replica::record::{digest, read_key, tell_key, write_key};
 use runtime::Effects;
@@ -28,8 +28,8 @@ impl Client {
         }
         let Self { sessions, scratch, controllers, groups, .. } = self;
         sessions.tell(|told| match told {
-            Told::Stands(_, anchored, _) if !anchored.is_settled => 0,
-            Told::Stands(key, anchored, was) => {
+            SlotChange::Stands(_, anchored, _) if !anchored.is_settled => 0,
+            SlotChange::Stands(key, anchored, was) => {
                 scratch.clear();
                 scratch.push(STANDS);
                 write_key(scratch, key);
@@ -43,7 +43,7 @@ impl Client {
                 }
                 digest
             }
-            Told::Gone(next) => {
+            SlotChange::Gone(next) => {
                 tell_key(out, GONE, next);
                 0
             }

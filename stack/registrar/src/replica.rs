@@ -5,8 +5,8 @@ use crate::binding::{Binding, Text};
 use crate::registrar::Registrar;
 use machine::KeyedHash;
 use machine::Time;
-use machine::narrow::told;
-use machine::slots::Told;
+use machine::narrow::at_most;
+use machine::slots::SlotChange;
 use replica::field::{self, Fields};
 use replica::flow;
 use replica::record::{self, read_key, write_key};
@@ -74,13 +74,13 @@ impl Registrar {
     /// Tells what changed.
     pub fn tell(&mut self, out: &mut Effects, scratch: &mut Vec<u8>) {
         self.bindings.tell(|told| match told {
-            Told::Stands(_, binding, _) if !binding.is_active() => 0,
-            Told::Stands(key, binding, was) => record::tell(out, scratch, was, |buffer| {
+            SlotChange::Stands(_, binding, _) if !binding.is_active() => 0,
+            SlotChange::Stands(key, binding, was) => record::tell(out, scratch, was, |buffer| {
                 buffer.push(BINDING);
                 write_key(buffer, key);
                 write_binding(binding, buffer);
             }),
-            Told::Gone(next) => {
+            SlotChange::Gone(next) => {
                 record::tell_key(out, BINDING_ENDED, next);
                 0
             }
@@ -159,9 +159,9 @@ fn restore(binding: &mut Binding, fields: &[u8]) {
     for (tag, value) in Fields::new(fields) {
         let number = field::read(value);
         match tag {
-            tag::REALM => binding.realm = RealmId(told(number, u16::MAX)),
-            tag::CSEQ => binding.cseq = told(number, u32::MAX),
-            tag::GRANTED => binding.granted_s = told(number, u32::MAX),
+            tag::REALM => binding.realm = RealmId(at_most(number, u16::MAX)),
+            tag::CSEQ => binding.cseq = at_most(number, u32::MAX),
+            tag::GRANTED => binding.granted_s = at_most(number, u32::MAX),
             tag::FLOW => binding.flow = flow::read(value),
             tag::CALL_ID => binding.call_id = number,
             tag::REGISTERED => binding.registered = Time::from_nanos(number),

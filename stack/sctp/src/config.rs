@@ -158,7 +158,7 @@ impl Config {
     }
 
     /// Whether `next` can be taken while associations stand. Port and carrier cannot change:
-    /// then [`crate::Doorway::configure`] aborts what stands and begins anew.
+    /// then [`crate::SctpEndpoint::configure`] aborts what stands and begins anew.
     #[must_use]
     pub fn continues(&self, next: &Self) -> bool {
         self.port == next.port && self.carrier == next.carrier

@@ -2,7 +2,7 @@
 //! and
 //! `tandem sctp` run them.
 
-use crate::{AssociationId, Config, Doorway};
+use crate::{AssociationId, Config, SctpEndpoint};
 use machine::Time;
 use runtime::{
     Ask, AskError, Effects, Flow, Frame, Function, In, PortId, Running, RuntimeError, Seed,
@@ -16,9 +16,15 @@ const FIRST: PortId = PortId(0);
 /// Who sends and takes messages.
 pub trait User: Send + 'static {
     /// Something happened to an association.
-    fn indicated(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, what: Indication);
+    fn indicated(
+        &mut self,
+        doorway: &mut SctpEndpoint,
+        now: Time,
+        id: AssociationId,
+        what: Indication,
+    );
     /// What is to be sent can be sent now.
-    fn pump(&mut self, doorway: &mut Doorway, now: Time);
+    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time);
     /// When to pump although nothing happens.
     fn deadline(&self) -> Option<Time> {
         None
@@ -27,7 +33,7 @@ pub trait User: Send + 'static {
 
 /// A doorway and its user on a shard.
 pub struct Host {
-    doorway: Doorway,
+    doorway: SctpEndpoint,
     user: Box<dyn User>,
 }
 
@@ -52,7 +58,7 @@ fn begin(config: Config, user: Box<dyn User>) -> Result<Running<Host>, RuntimeEr
     runtime::start(spec, Arc::new(config), move |seed: Seed, config: Arc<Config>| {
         let user = user.lock().ok().and_then(|mut user| user.take());
         Host {
-            doorway: Doorway::new(&config, FIRST, &seed),
+            doorway: SctpEndpoint::new(&config, FIRST, &seed),
             user: user.expect("there is one shard"),
         }
     })
@@ -105,7 +111,7 @@ impl Function for Host {
     }
 
     fn steer(_: &Config, _: &Flow, _: &[u8], _: u16) -> Option<u16> {
-        Doorway::steer()
+        SctpEndpoint::steer()
     }
 
     /// `pump` wakes the user; anything else is the doorway's.

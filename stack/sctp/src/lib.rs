@@ -1,25 +1,24 @@
 //! SCTP as a doorway: an [`sctp::Endpoint`] and the runtime's ports below it, for any function.
 //!
 //! A function lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a
-//! [`Doorway`], and hands on what happens. Underneath is the house's own SCTP, or the kernel's
+//! [`SctpEndpoint`], and hands on what happens. Underneath is the house's own SCTP, or the kernel's
 //! where it has one.
 //!
 //! ```text
-//!   In::Message ──→ Doorway::message ─┐
-//!   In::Returned ─→ Doorway::returned ┤
-//!   In::Ready ────→ Doorway::ready ───┤
+//!   In::Message ──→ SctpEndpoint::message ─┐
+//!   In::Returned ─→ SctpEndpoint::returned ┤
+//!   In::Ready ────→ SctpEndpoint::ready ───┤
 //!   user's wish ──→ associate, wish ──┼→ Endpoint ─┬→ flush → Effects::send → UDP, raw IP
-//!   tick ─────────→ Doorway::tick ────┘            └→ next  → (association, indication)
+//!   tick ─────────→ SctpEndpoint::tick ────┘            └→ next  → (association, indication)
 //! ```
-//! Whoever calls one of the upper ones then takes everything from [`Doorway::next`] and calls
-//! [`Doorway::flush`]. All associations of an endpoint live on the first shard
-//! ([`Doorway::steer`]).
+//! Whoever calls one of the upper ones then takes everything from [`SctpEndpoint::next`] and calls
+//! [`SctpEndpoint::flush`]. All associations of an endpoint live on the first shard
+//! ([`SctpEndpoint::steer`]).
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod config;
-mod doorway;
 mod facts;
 pub mod host;
 mod kernel;
@@ -28,6 +27,7 @@ mod kernel_status;
 mod needs;
 mod parameters;
 mod routes;
+mod sctp_endpoint;
 mod show;
 mod stack;
 mod will;
@@ -35,9 +35,9 @@ mod will;
 pub use self::config::{
     ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer, SCTP_PROTOCOL,
 };
-pub use doorway::Doorway;
 pub use facts::AssociationFact;
 pub use parameters::{Extensions, Overrides, preset};
 pub use sctp::{AssociationId, Refused};
+pub use sctp_endpoint::SctpEndpoint;
 pub use show::{SctpAssociationRow, SctpPathRow};
 pub use will::is_abort;

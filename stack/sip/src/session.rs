@@ -10,7 +10,7 @@
 
 use crate::write;
 use machine::Duration;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use sip::view::SessionExpires;
 use sip::{Header, Message, Method};
 
@@ -52,7 +52,7 @@ impl Asked {
     /// What a SUBSCRIBE asks for.
     fn subscription(message: &Message<'_>) -> Self {
         let expires = number(message, Header::Expires);
-        let interval_s = expires.map_or(0, |expires| told(expires, u32::MAX - 1) + 1);
+        let interval_s = expires.map_or(0, |expires| at_most(expires, u32::MAX - 1) + 1);
         Self { interval_s, ..Self::default() }
     }
 

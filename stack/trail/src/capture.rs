@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::json::{self, Field};
 use authentication::Password;
 use machine::identity::hex;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use machine::{Duration, Time};
 use overload::ALL;
 use runtime::{Effects, Flow, In, PortId, Transport};
@@ -219,7 +219,7 @@ impl Capture {
             protocol: seen.protocol,
             source: seen.source,
             destination: seen.destination,
-            seconds: told(micros / 1_000_000, u32::MAX),
+            seconds: at_most(micros / 1_000_000, u32::MAX),
             micros: (micros % 1_000_000) as u32,
             kind,
             capture_id: self.settings.capture_id,

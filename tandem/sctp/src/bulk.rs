@@ -8,7 +8,7 @@ use client::output::text;
 use machine::Time;
 use sctp::{Failure, In, Indication, Outgoing, Part};
 use sctp_stack::host::{self, User};
-use sctp_stack::{AssociationId, Doorway, Peer};
+use sctp_stack::{AssociationId, Peer, SctpEndpoint};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ struct Source {
 }
 
 impl User for Source {
-    fn indicated(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut SctpEndpoint, now: Time, id: AssociationId, what: Indication) {
         match what {
             Indication::CommunicationUp(out, _) => {
                 self.streams = self.streams.min(out).max(1);
@@ -118,7 +118,7 @@ impl User for Source {
         }
     }
 
-    fn pump(&mut self, doorway: &mut Doorway, now: Time) {
+    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
             && let Err(refused) = doorway.associate(now, &peer)
         {
@@ -145,7 +145,7 @@ impl User for Source {
 }
 
 impl Source {
-    fn send(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId) {
+    fn send(&mut self, doorway: &mut SctpEndpoint, now: Time, id: AssociationId) {
         let stream = (self.count.messages % u64::from(self.streams)) as u16;
         let mut message = Outgoing::new(stream, 0, self.payload.clone());
         message.is_unordered = self.is_unordered;
@@ -170,7 +170,7 @@ struct Sink {
 }
 
 impl User for Sink {
-    fn indicated(&mut self, _: &mut Doorway, now: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut SctpEndpoint, now: Time, id: AssociationId, what: Indication) {
         let goes_on = matches!(what, Indication::DataPart(_, Part::First | Part::Middle));
         match what {
             Indication::Data(message) | Indication::DataPart(message, _) => {
@@ -194,7 +194,7 @@ impl User for Sink {
         }
     }
 
-    fn pump(&mut self, _: &mut Doorway, _: Time) {}
+    fn pump(&mut self, _: &mut SctpEndpoint, _: Time) {}
 }
 
 /// Sends to the peer, or takes what comes.

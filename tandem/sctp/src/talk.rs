@@ -9,7 +9,7 @@ use machine::Time;
 use runtime::Running;
 use sctp::{Failure, In, Indication, Lost, Outgoing};
 use sctp_stack::host::{self, Host, User};
-use sctp_stack::{AssociationId, Doorway, Peer};
+use sctp_stack::{AssociationId, Peer, SctpEndpoint};
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -54,7 +54,7 @@ struct Talk {
 }
 
 impl User for Talk {
-    fn indicated(&mut self, _: &mut Doorway, _: Time, id: AssociationId, what: Indication) {
+    fn indicated(&mut self, _: &mut SctpEndpoint, _: Time, id: AssociationId, what: Indication) {
         let event = match what {
             Indication::Data(message) | Indication::DataPart(message, _) => {
                 Event::Data(message.payload)
@@ -76,7 +76,7 @@ impl User for Talk {
         let _ = self.events.send(event);
     }
 
-    fn pump(&mut self, doorway: &mut Doorway, now: Time) {
+    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
             && doorway.associate(now, &peer).is_err()
         {
@@ -116,7 +116,7 @@ impl Talk {
         }
     }
 
-    fn send(&mut self, doorway: &mut Doorway, now: Time, id: AssociationId, line: Bytes) {
+    fn send(&mut self, doorway: &mut SctpEndpoint, now: Time, id: AssociationId, line: Bytes) {
         doorway.wish(now, In::Send(id, Outgoing::new(self.stream, 0, line.clone())));
         while let Some((id, what)) = doorway.next() {
             self.indicated(doorway, now, id, what);

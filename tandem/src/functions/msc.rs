@@ -15,7 +15,7 @@ use config::{Issue, ListenAddress};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
 use msc::{Certificate, MediaController, Settings};
 use question::Question;
-use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
+use runtime::{PortSpec, ReplicationRef, ShardSpec, StreamLimits};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -194,7 +194,7 @@ impl Kind for Msc {
             name: self.name.clone(),
             cores: self.cores.clone(),
             ports: config.msc.ports(),
-            mirror: node.clone().map(|node| MirrorRef(node)),
+            mirror: node.clone().map(|node| ReplicationRef(node)),
             streams: StreamLimits {
                 connections_max: 2 * msc::LINKS_MAX,
                 queue_bytes_max: QUEUE_OCTETS_MAX,

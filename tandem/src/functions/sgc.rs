@@ -11,7 +11,7 @@ use config::{Issue, ListenAddress};
 use question::Question;
 use replica::Groups;
 use replica::groups::Members;
-use runtime::{Address, MirrorRef, PortSpec, ShardSpec, StreamLimits, Transport};
+use runtime::{Address, PortSpec, ReplicationRef, ShardSpec, StreamLimits, Transport};
 use sgc::config::{PeerRole, Registration, Sgc};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -44,9 +44,7 @@ impl Kind for Sgc {
     }
 
     fn head(&self) -> Head<'_> {
-        let key_file = self.capture_key_file.as_deref();
-        let head = Head::of(&self.name, &self.cores);
-        Head { capture: self.capture.as_deref(), capture_key_file: key_file, ..head }
+        Head::of(&self.name, &self.cores).captured(&self.capture)
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -113,7 +111,7 @@ impl Kind for Sgc {
 
     fn load(&self, directory: &Path) -> Result<Self, Issue> {
         let mut section = self.clone();
-        section.capture_key = capture_key(self.capture_key_file.as_deref(), directory)?;
+        section.capture.key = capture_key(self.capture.key_file.as_deref(), directory)?;
         rules::load(&mut section, directory)?;
         if let Some(cluster) = &mut section.cluster
             && let Some(name) = &cluster.key_file
@@ -178,7 +176,7 @@ impl Kind for Sgc {
             cores: self.cores.clone(),
             ports: config.ports(),
             streams: StreamLimits { idle_timeout: IDLE, ..StreamLimits::default() },
-            mirror: groups.clone().map(|groups| MirrorRef(groups)),
+            mirror: groups.clone().map(|groups| ReplicationRef(groups)),
             ..ShardSpec::default()
         };
         let make = move |seed, config| {

@@ -14,7 +14,7 @@ use config::{Issue, ListenAddress};
 use media_stack::config::Tls as MediaTls;
 use policing::kernel::{FilterRef, KernelFilter};
 use question::Question;
-use runtime::{MirrorRef, PortSpec, ShardSpec, StreamLimits};
+use runtime::{PortSpec, ReplicationRef, ShardSpec, StreamLimits};
 use ssc::config::{Kernel, Ssc};
 use std::path::Path;
 use std::sync::Arc;
@@ -186,7 +186,7 @@ impl Kind for Ssc {
             shards: self.shards,
             cores: self.cores.clone(),
             ports: config.ports(),
-            mirror: node.clone().map(|node| MirrorRef(node)),
+            mirror: node.clone().map(|node| ReplicationRef(node)),
             kernel_filter: Some(FilterRef(Arc::new(filter))),
             streams: connections(self),
             ..ShardSpec::default()

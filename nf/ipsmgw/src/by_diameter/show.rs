@@ -7,7 +7,7 @@ use diameter_stack::{
 };
 use machine::Time;
 use runtime::{Ask, AskError, Effects};
-use sctp_stack::{Doorway, SctpAssociationRow, SctpPathRow};
+use sctp_stack::{SctpAssociationRow, SctpEndpoint, SctpPathRow};
 
 impl ByDiameter {
     pub(crate) fn peer_rows(&self) -> Vec<DiameterPeerRow> {
@@ -22,7 +22,7 @@ impl ByDiameter {
         self.peers.as_ref().map_or_else(|| Ok(Vec::new()), |peers| peers.show_trace(ask))
     }
 
-    fn endpoint(&self) -> Option<&Doorway> {
+    fn endpoint(&self) -> Option<&SctpEndpoint> {
         self.peers.as_ref().and_then(Peers::sctp)
     }
 

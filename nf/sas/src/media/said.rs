@@ -12,7 +12,7 @@
 use crate::media::key::{MOS_MAX, MOS_MIN};
 use crate::media::stream::{Figures, Id, Side};
 use core::ops::RangeInclusive;
-use machine::narrow::{half, told};
+use machine::narrow::{at_most, half};
 use serde_json::Value;
 use std::net::SocketAddr;
 use trail::{Event, Meaning};
@@ -146,7 +146,7 @@ fn of_event(event: Event, json: &Value) -> Option<Said> {
 }
 
 fn figures(json: &Value) -> Figures {
-    let time = |name: &str| count(&json[name]).map(|value| told(value, u32::MAX));
+    let time = |name: &str| count(&json[name]).map(|value| at_most(value, u32::MAX));
     // What a scale does not have is not known.
     let within = |name: &str, scale: RangeInclusive<u16>| {
         let value = count(&json[name]).and_then(|value| u16::try_from(value).ok());
@@ -170,10 +170,10 @@ fn of_report(source: SocketAddr, json: &Value) -> Vec<Said> {
     let heard = blocks.iter().take(BLOCKS_MAX).filter_map(|block| {
         let ssrc = bits(&block["source_ssrc"])?;
         let block = Block {
-            lost_of_256: told(count(&block["fraction_lost"])?, u8::MAX),
+            lost_of_256: at_most(count(&block["fraction_lost"])?, u8::MAX),
             // Repetitions may make it negative (RFC 3550 §6.4.1); rtpengine writes 24 bits as such.
             lost: count(&block["packets_lost"]).filter(|lost| *lost < 1 << 23).unwrap_or(0),
-            jitter_ticks: told(count(&block["ia_jitter"])?, u32::MAX),
+            jitter_ticks: at_most(count(&block["ia_jitter"])?, u32::MAX),
             round_trip_ms,
         };
         // A source of which nothing came is none.

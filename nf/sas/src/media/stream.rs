@@ -4,7 +4,7 @@ use crate::entry;
 use crate::media::Places;
 use crate::media::said::{Block, Trouble, What};
 use crate::trail::{number, push_number, push_text, text};
-use machine::narrow::told;
+use machine::narrow::at_most;
 use rtp::quality::{Codec, Path, rate};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -104,8 +104,10 @@ impl Figures {
             packets: None,
             lost: Some(block.lost),
             loss_permille: Some(u32::from(block.lost_of_256) * 1_000 / 256),
-            jitter_us: Some(told(jitter_us, u32::MAX)),
-            round_trip_us: block.round_trip_ms.map(|ms| told(ms.saturating_mul(1_000), u32::MAX)),
+            jitter_us: Some(at_most(jitter_us, u32::MAX)),
+            round_trip_us: block
+                .round_trip_ms
+                .map(|ms| at_most(ms.saturating_mul(1_000), u32::MAX)),
             r_tenths,
             mos_hundredths,
         }
@@ -152,7 +154,7 @@ impl Mean {
     }
 
     pub(crate) fn value<T: TryFrom<u64>>(self, most: T) -> Option<T> {
-        Some(told(self.sum.checked_div(self.weight)?, most))
+        Some(at_most(self.sum.checked_div(self.weight)?, most))
     }
 }
 
@@ -332,7 +334,7 @@ impl Stream {
         let totals = &self.totals;
         let counted = totals.packets.zip(totals.lost).and_then(|(packets, lost)| {
             let all = packets.saturating_add(lost);
-            Some(told(lost.saturating_mul(1_000).checked_div(all)?, u32::MAX))
+            Some(at_most(lost.saturating_mul(1_000).checked_div(all)?, u32::MAX))
         });
         Figures {
             packets: totals.packets,
@@ -396,7 +398,7 @@ impl Stream {
         let (kind, codec, suite) = (text(rest)?, text(rest)?, text(rest)?);
         let mut next = || number(rest);
         let (began_us, ended_us, unprotected) = (next()?, next()?, next()?);
-        let mos_min = told(next()?, u16::MAX);
+        let mos_min = at_most(next()?, u16::MAX);
         let (packets, lost) = (next()?.checked_sub(1), next()?.checked_sub(1));
         let mut mean = || Some(Mean { sum: next()?, weight: next()? });
         let [loss, jitter, round_trip, r, mos] = [mean()?, mean()?, mean()?, mean()?, mean()?];

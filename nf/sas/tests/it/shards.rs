@@ -28,8 +28,8 @@ impl Pair {
         let flow = Flow::to(PortId(0), Transport::Udp, nowhere, nowhere);
         let mut out = Effects::default();
         self.other.step(self.first.now, In::Message { flow, bytes: &packet }, &mut out);
-        assert!(out.hands().all(|(shard, _)| shard == 0), "the first has the trails");
-        out.hands().map(|(_, work)| work.to_vec()).collect()
+        assert!(out.handed_work().all(|(shard, _)| shard == 0), "the first has the trails");
+        out.handed_work().map(|(_, work)| work.to_vec()).collect()
     }
 
     /// The same, and the first shard takes it.

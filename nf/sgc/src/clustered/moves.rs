@@ -153,7 +153,7 @@ impl SccpNode {
                 of.tell(partition, Change::Owner(owner, secret));
             }
         }
-        let from = machine::narrow::told(from, u32::MAX);
+        let from = machine::narrow::at_most(from, u32::MAX);
         let (all, mut octets_told) = (of.tells_all(), 0);
         let next = self.transactions.standing(now, partition, from, all, &mut |told| {
             let Report::Stands(id, slot, octets) = told else { return true };

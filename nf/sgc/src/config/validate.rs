@@ -27,7 +27,7 @@ impl Sgc {
             let hint = "use letters, digits and hyphens";
             issues.push(Issue::new("name", format!("`{}` is not a name", self.name), hint));
         }
-        if let Some((what, hint)) = trail::objection(self.capture.as_deref()) {
+        if let Some((what, hint)) = self.capture.objection() {
             issues.push(Issue::new("capture", what, hint));
         }
         self.validate_own(issues);

@@ -16,7 +16,7 @@ use super::relay::{Phase, Relay};
 use super::source::Found;
 use crate::{Arrived, Controller, User};
 use machine::identity::Side;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use machine::slots::Key;
 use machine::{Duration, Time};
 use replica::field::{self, Fields};
@@ -119,7 +119,7 @@ impl<'a> PendingInvite<'a> {
                 Stage::Asked { request, branch: find(tag::BRANCH)?.try_into().ok()? }
             }
             (None, reply) => {
-                let cseq = told(field::read(find(tag::CSEQ)?), u32::MAX);
+                let cseq = at_most(field::read(find(tag::CSEQ)?), u32::MAX);
                 Stage::Answered { reply: reply?, cseq }
             }
         };

@@ -4,7 +4,7 @@ use super::rings::{Corrupt, Down, Shed, Up};
 use channel::{PacketRecord, PacketTo};
 use graph::{Graph, Pool, Slot};
 use machine::Time;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use nodes::datagram::Datagram;
 use nodes::program::{CLASSES_FROM, INTERFACES_MAX};
 use plane_control::Handed;
@@ -83,7 +83,7 @@ impl Doors {
             let number = pool.meta(*slot).words[0];
             let found = self.open.iter_mut().find_map(|open| {
                 let at = open.part.classes.iter().position(|class| class.number == number)?;
-                Some((open, told(at as u64, u8::MAX)))
+                Some((open, at_most(at as u64, u8::MAX)))
             });
             match found {
                 None if number < CLASSES_FROM => return true,

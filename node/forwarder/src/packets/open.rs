@@ -6,7 +6,7 @@ use crate::asked::Warning;
 use crate::serve::{Forwarder, WORKERS_MAX};
 use crate::wire::{Reply, WorkerState};
 use crate::worker::Order;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use plane_control::Handed;
 use std::collections::BTreeMap;
 use std::io;
@@ -70,7 +70,7 @@ impl Forwarder {
     ) -> Result<(), String> {
         let words = |error: io::Error| format!("a door: {error}");
         let cell = CELLS[usize::from(self.spec.stride > graph::STRIDE)];
-        let ups = told(self.hands.len() as u64, u16::MAX);
+        let ups = at_most(self.hands.len() as u64, u16::MAX);
         let geometry = Geometry { ups, log2_size: LOG2_SIZE, cell };
         let shares: Vec<u16> = asked.iter().map(|(_, share)| *share).collect();
         let Rings { ups, down, given } = Rings::new(geometry, &shares).map_err(words)?;

@@ -3,7 +3,7 @@
 
 use super::bucket::Bucket;
 use super::prefix::spread;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use machine::{Duration, Time};
 
 /// Sources in one set.
@@ -53,7 +53,7 @@ impl Sources {
 
     /// The source's entry; a new one has a full bucket.
     pub(super) fn entry(&mut self, place: u64, now: Time, burst: u32) -> &mut Entry {
-        let first = told(spread(place, self.secret) & self.mask as u64, self.mask) * WAYS;
+        let first = at_most(spread(place, self.secret) & self.mask as u64, self.mask) * WAYS;
         let set = &mut self.entries[first..first + WAYS];
         let found = set.iter().position(|entry| entry.place == place);
         let at = found.unwrap_or_else(|| {

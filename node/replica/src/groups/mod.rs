@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! shard ── publish ──→ Cluster (under a lock, some microseconds) ──→ sendto: the kernel has it
-//! thread ── recv ──→ Cluster ──→ orders to shards · leases ──→ Gate
+//! thread ── recv ──→ Cluster ──→ orders to shards · leases ──→ Authority
 //! ```
 //! As with a pair ([`crate::Node`]) a shard sends its changes itself, before its messages.
 
@@ -26,7 +26,9 @@ use authentication::{Keys, Refused};
 use driver::Clock;
 use event::Sheet;
 use machine::{Duration, Time};
-use runtime::{Effects, GROUPS_MAX, Gate, GroupId, GroupOrder, Mirror, NodeId, Order, Orders};
+use runtime::{
+    Authority, Effects, GROUPS_MAX, GroupId, GroupOrder, NodeId, Order, Orders, Replication,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -122,7 +124,7 @@ pub struct Groups {
 
 impl Groups {
     /// Starts a node that serves nothing yet. It is silent until the function is there
-    /// ([`Mirror::attach`]). `keys` are those of the `key_file`.
+    /// ([`Replication::attach`]). `keys` are those of the `key_file`.
     ///
     /// # Errors
     /// The socket cannot be bound; what is no address; no randomness; no thread.
@@ -232,7 +234,7 @@ impl Groups {
 
     /// Who says whether this node may speak for a group.
     #[must_use]
-    pub fn gate(&self) -> Arc<dyn Gate> {
+    pub fn authority(&self) -> Arc<dyn Authority> {
         Arc::new(Doorkeeper(Arc::clone(&self.shared)))
     }
 
@@ -262,14 +264,14 @@ impl Drop for Groups {
 
 struct Doorkeeper(Arc<Shared>);
 
-impl Gate for Doorkeeper {
+impl Authority for Doorkeeper {
     fn may_speak(&self, group: GroupId) -> bool {
         let lease = self.0.leases.get(usize::from(group.0));
         lease.is_some_and(|lease| self.0.clock.now_ns() < lease.load(Relaxed))
     }
 }
 
-impl Mirror for Groups {
+impl Replication for Groups {
     fn attach(&self, orders: Orders) {
         let now = self.shared.now();
         let mut inner = lock(&self.shared.inner);

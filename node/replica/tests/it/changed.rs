@@ -2,7 +2,7 @@
 
 use event::{Cells, Reading};
 use replica::{ArbiterServer, Keys, Node, Replica, Role, Terms};
-use runtime::{Mirror as _, Orders};
+use runtime::{Orders, Replication as _};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};

@@ -5,8 +5,8 @@ use replica::cluster::{Placement, preference};
 use replica::groups::Members;
 use replica::{ArbiterServer, Groups, Keys, Terms};
 use runtime::{
-    Ask, AskError, Effects, Frame, Function, Gate, GroupId, Grouped, In, MirrorRef, NodeId, PortId,
-    Running, ShardSpec,
+    Ask, AskError, Authority, Effects, Frame, Function, GroupId, Grouped, In, NodeId, PortId,
+    ReplicationRef, Running, ShardSpec,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ fn free_port() -> u16 {
 struct Store {
     shard: u16,
     shards: u16,
-    gate: Arc<dyn Gate>,
+    gate: Arc<dyn Authority>,
     tables: BTreeMap<GroupId, BTreeMap<u32, u32>>,
     /// Rows set since the last mark that was heard, of each group.
     acknowledged: BTreeMap<GroupId, u64>,
@@ -222,9 +222,9 @@ impl Cluster {
         groups.place((0..GROUPS).map(GroupId).map(placement));
         // Nodes need not have the same number of shards.
         let shards = 1 + u16::from(node % 2);
-        let mirror = Some(MirrorRef(Arc::clone(&groups) as Arc<dyn runtime::Mirror>));
+        let mirror = Some(ReplicationRef(Arc::clone(&groups) as Arc<dyn runtime::Replication>));
         let spec = ShardSpec { name: "store".into(), shards, mirror, ..ShardSpec::default() };
-        let gate = groups.gate();
+        let gate = groups.authority();
         let make = move |seed: runtime::Seed, _| Store {
             shard: seed.shard,
             shards: seed.shards,

@@ -1,7 +1,7 @@
 //! Hops: from the control process's numbers to those of the table, and the plane's own.
 
 use super::Plane;
-use machine::narrow::{place, told};
+use machine::narrow::{at_most, place};
 use nodes::Refused;
 use nodes::frame;
 use nodes::header::{TYPE_IP4, TYPE_IP6, TYPE_MPLS};
@@ -232,7 +232,7 @@ impl Plane {
         let shift = (32 - most.leading_zeros()).saturating_sub(16);
         let member = |(id, weight): &(u32, u32)| {
             let weight = (weight >> shift).max(u32::from(*weight > 0));
-            let weight = told(weight.into(), u16::MAX);
+            let weight = at_most(weight.into(), u16::MAX);
             Ok(Member { hop: self.numbers.of(*id)?, weight })
         };
         Ok(table_hop::Hop::Group(members.iter().map(member).collect::<Result<_, Refused>>()?))

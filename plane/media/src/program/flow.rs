@@ -314,7 +314,7 @@ fn write_keys(keys: &Keys, out: &mut Vec<u8>) {
             if let Some(mki) = entry.mki {
                 field::nested(out, entry_tag::MKI, |out| {
                     out.extend_from_slice(&mki.value().to_be_bytes());
-                    out.push(machine::narrow::told(mki.octets() as u64, u8::MAX));
+                    out.push(machine::narrow::at_most(mki.octets() as u64, u8::MAX));
                 });
             }
             put(out, entry_tag::RTP_LEFT, entry.allowance.rtp);

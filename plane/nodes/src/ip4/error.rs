@@ -6,7 +6,7 @@ use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::Time;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use std::net::Ipv4Addr;
 
 /// Octets of an error at most (RFC 1812 §4.3.2.3).
@@ -107,10 +107,10 @@ fn written(slot: Slot, own: Ipv4Addr, packets: &mut Pool) -> Verdict {
     packet[IP4..IP4 + 2].copy_from_slice(&[kind, code]);
     match message {
         TOO_BIG => {
-            let mtu = told(argument.into(), u16::MAX);
+            let mtu = at_most(argument.into(), u16::MAX);
             packet[IP4 + 6..IP4 + 8].copy_from_slice(&mtu.to_be_bytes());
         }
-        _ => packet[IP4 + 4] = told(argument.into(), u8::MAX),
+        _ => packet[IP4 + 4] = at_most(argument.into(), u8::MAX),
     }
     let check = checksum(sum(&packet[IP4..], 0));
     packet[IP4 + 2..IP4 + 4].copy_from_slice(&check.to_be_bytes());

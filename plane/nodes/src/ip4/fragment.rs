@@ -4,7 +4,7 @@ use crate::arcs::OUT;
 use crate::header::{IP4, seal_ip4, word};
 use crate::ip4::leave;
 use graph::{Context, Node, Pool, Reason, Row, Slot};
-use machine::narrow::{index, told};
+use machine::narrow::{at_most, index};
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line};
 
@@ -129,6 +129,6 @@ fn later(header: &[u8]) -> Vec<u8> {
         at = end;
     }
     made.resize(made.len().next_multiple_of(4), 0);
-    made[0] = 0x40 | told((made.len() / 4) as u64, 15);
+    made[0] = 0x40 | at_most((made.len() / 4) as u64, 15);
     made
 }

@@ -144,7 +144,7 @@ pub fn number(bridge: u32) -> u16 {
 
 /// Whole seconds, as the MAC table counts time.
 pub fn seconds(now: Time) -> u32 {
-    narrow::told(now.as_millis() / 1_000, u32::MAX)
+    narrow::at_most(now.as_millis() / 1_000, u32::MAX)
 }
 
 fn place<T: Clone + Default>(list: &mut Vec<T>, at: u32, what: T) {

@@ -3,7 +3,7 @@
 use super::fields;
 use crate::program::{Direction, Family, Filter, FilterUse, Match, Rule, Verdict};
 use graph::{Pool, Slot};
-use machine::narrow::{place, told};
+use machine::narrow::{at_most, place};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -360,7 +360,7 @@ impl Filters {
             let list = &mut made.uses[*direction as usize][*family as usize];
             let at = *interface as usize;
             list.resize(list.len().max(at + 1), 0);
-            list[at] = told(used.filter.into(), u16::MAX);
+            list[at] = at_most(used.filter.into(), u16::MAX);
         }
         made
     }

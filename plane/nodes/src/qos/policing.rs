@@ -7,7 +7,7 @@ use super::fields::set_dscp;
 use crate::program::{Direction, Meter, Policer, PolicerUse};
 use graph::Meta;
 use machine::Time;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -103,7 +103,7 @@ impl Policers {
             let of_direction = &mut made.uses[used.direction as usize];
             let at = used.interface as usize;
             of_direction.resize(of_direction.len().max(at + 1), [0; CLASSES]);
-            let policer = told(used.policer.into(), u16::MAX);
+            let policer = at_most(used.policer.into(), u16::MAX);
             match used.class {
                 None => of_direction[at] = [policer; CLASSES],
                 Some(class) => {

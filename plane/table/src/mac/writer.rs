@@ -496,7 +496,7 @@ impl MacWriter {
             at += 1;
         }
         self.held[place.line] |= 1 << place.slot;
-        let (line, slot) = (narrow::place(place.line), narrow::told(place.slot as u64, u8::MAX));
+        let (line, slot) = (narrow::place(place.line), narrow::at_most(place.slot as u64, u8::MAX));
         self.cleared.push(Cleared { generation: self.generation, line, slot });
         self.len -= 1;
         if let Some(bridge) = self.bridges.get_mut(&key.bridge()) {

@@ -6,7 +6,7 @@ use super::{MISS, Sessions};
 use crate::epoch::{Domain, RetireList};
 use crate::lanes::Lanes;
 use crate::memory::count;
-use machine::narrow::{half, place, told};
+use machine::narrow::{at_most, half, place};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -179,7 +179,7 @@ impl<const W: usize> SessionWriter<W> {
         side.entries -= 1;
         self.entries -= 1;
         let generation = side.generation;
-        let (shard, bucket, slot) = (place(shard), place(bucket), told(slot as u64, u8::MAX));
+        let (shard, bucket, slot) = (place(shard), place(bucket), at_most(slot as u64, u8::MAX));
         self.cleared.push(Cleared { shard, generation, bucket, slot });
         if self.cleared.len() >= CLEARED_MAX {
             self.reclaim();

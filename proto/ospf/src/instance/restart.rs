@@ -14,7 +14,7 @@ const HELLO_AFTER: Duration = Duration::from_millis(100);
 
 /// Whole seconds of a period, as a grace LSA has them.
 pub(super) fn seconds(period: Duration) -> u32 {
-    machine::narrow::told(period.as_secs(), u32::MAX)
+    machine::narrow::at_most(period.as_secs(), u32::MAX)
 }
 
 impl Instance {

@@ -143,7 +143,9 @@ fn read(now: Time, fields: Fields<'_>, it: &mut Record) -> Result<(), Malformed>
                 }
             }
             (tag::OWED, octets) => octets.iter().for_each(|id| it.owe(id.cast_signed(), true)),
-            (tag::SOURCE, octets) => it.source = Some(narrow::told(field::read(octets), u16::MAX)),
+            (tag::SOURCE, octets) => {
+                it.source = Some(narrow::at_most(field::read(octets), u16::MAX))
+            }
             (tag::REJECT, [has, id, kind, rest @ ..]) => {
                 let number = field::read(rest).cast_signed();
                 it.reject((*has != 0).then_some(id.cast_signed()), Problem::of(*kind, number));
@@ -190,7 +192,7 @@ impl Transactions {
     /// The partition of a dialogue by its number, see [`DialogueId::number`].
     #[must_use]
     pub fn partition_of_number(number: u64) -> u8 {
-        let index = narrow::told(number & u64::from(u32::MAX), u32::MAX);
+        let index = narrow::at_most(number & u64::from(u32::MAX), u32::MAX);
         Table::partition_of(machine::slots::Key { index, generation: 0 })
     }
 
@@ -249,7 +251,7 @@ impl Transactions {
         octets: &[u8],
     ) -> Result<DialogueId, Malformed> {
         let generation = Fields::new(octets).find(|it| it.0 == tag::GENERATION);
-        let generation = generation.map_or(0, |it| narrow::told(field::read(it.1), u32::MAX));
+        let generation = generation.map_or(0, |it| narrow::at_most(field::read(it.1), u32::MAX));
         let no_place = || Malformed::new(0, "no place for it", SPEC);
         let (key, record) = self.slots.put(partition, slot, generation).ok_or_else(no_place)?;
         if let Err(offence) = read(now, Fields::new(octets), record) {

@@ -10,7 +10,7 @@
 use crate::codec::TransactionId;
 use crate::record::Record;
 use machine::identity::Layout;
-use machine::slots::{Key, Slots, Told};
+use machine::slots::{Key, SlotChange, Slots};
 use machine::{Time, narrow};
 
 /// A transaction identifier: seven shards, two million slots, four bits of generation and of check.
@@ -319,7 +319,7 @@ impl Table {
         for table in partition * OWNERS..(partition + 1) * OWNERS {
             if let Some(slots) = shared.at_mut(table) {
                 // Whoever stands by has them already, or is told all.
-                slots.tell(|told| u64::from(matches!(told, Told::Stands(..))));
+                slots.tell(|told| u64::from(matches!(told, SlotChange::Stands(..))));
                 slots.settle();
             }
         }
@@ -414,7 +414,7 @@ impl Table {
             let Some(slots) = shared.at_mut(table) else { continue };
             let partition = table / OWNERS;
             slots.tell(|told| match told {
-                Told::Stands(key, record, was) => {
+                SlotChange::Stands(key, record, was) => {
                     if was == 0 && !stands(record) {
                         return 0;
                     }
@@ -422,7 +422,7 @@ impl Table {
                     tell(partition, Change::Stands(key, record));
                     1
                 }
-                Told::Gone(key) => {
+                SlotChange::Gone(key) => {
                     tell(partition, Change::Gone(in_partition(joined(table, key.index))));
                     0
                 }
@@ -482,5 +482,5 @@ pub(super) fn slots_max(dialogues_max: u32, is_shared: bool) -> u32 {
         true => u64::from(PARTITIONS) << PARTITION_SLOT_BITS,
         false => LAYOUT.slots_max(),
     };
-    narrow::told(u64::from(dialogues_max).min(most), u32::MAX)
+    narrow::at_most(u64::from(dialogues_max).min(most), u32::MAX)
 }

@@ -10,7 +10,7 @@ use crate::service::carry_out;
 use crate::spelling::Spelling;
 use bytes::Bytes;
 use machine::Time;
-use machine::narrow::told;
+use machine::narrow::at_most;
 use sccp::codec::{Address, LONG_DATA_BYTES_MAX};
 use wire::Malformed;
 
@@ -86,7 +86,7 @@ impl Application {
     ) {
         self.counts.malformed += 1;
         let what = format!("{} ({})", offence.what, offence.spec);
-        let at = told(offence.at as u64, u32::MAX);
+        let at = at_most(offence.at as u64, u32::MAX);
         let misread = Misread { what, at, of };
         self.send(now, id, &ToApplication::Malformed(misread), Speech::Unknown);
         let Some(instance) = self.instances.get_mut(&id) else { return };

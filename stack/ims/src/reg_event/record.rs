@@ -5,7 +5,7 @@ use crate::settings::Row;
 use crate::watch::{FarEnd, Stage, Watch};
 use dialog::{RouteSet, Subscription, SubscriptionPhase};
 use machine::Time;
-use machine::narrow::{halves, told};
+use machine::narrow::{at_most, halves};
 use registrar::Aor;
 use replica::field::{self, Fields};
 use replica::flow;
@@ -86,7 +86,7 @@ pub(crate) fn read(now: Time, fields: &[u8], rows: &[Row]) -> Option<Watch> {
     let find = |wanted| Fields::new(fields).find(|(tag, _)| *tag == wanted).map(|(_, it)| it);
     let number = |tag| find(tag).map_or(0, field::read);
     let until = |tag| Time::from_nanos(number(tag)).min(now + LASTS_MAX + LASTS_MAX);
-    let word = |tag| find(tag).map(|value| told(field::read(value), u32::MAX));
+    let word = |tag| find(tag).map(|value| at_most(field::read(value), u32::MAX));
     let name = find(tag::REALM)?;
     let stage = Stage::ALL.into_iter().find(|it| *it as u64 == number(tag::STAGE))?;
     let phase = find(tag::PHASE).map(field::read);
@@ -111,14 +111,14 @@ pub(crate) fn read(now: Time, fields: &[u8], rows: &[Row]) -> Option<Watch> {
             cseq: word(tag::FAR_CSEQ),
             version: word(tag::VERSION),
         },
-        cseq: told(number(tag::CSEQ), u32::MAX),
+        cseq: at_most(number(tag::CSEQ), u32::MAX),
         began: Time::from_nanos(number(tag::BEGAN)).min(now),
-        granted_s: told(number(tag::GRANTED), u32::MAX),
+        granted_s: at_most(number(tag::GRANTED), u32::MAX),
         expires: until(tag::EXPIRES),
         renew: until(tag::RENEW),
         due: until(tag::DUE),
-        failures: told(number(tag::FAILURES), u8::MAX),
-        refused: told(number(tag::REFUSED), u16::MAX),
+        failures: at_most(number(tag::FAILURES), u8::MAX),
+        refused: at_most(number(tag::REFUSED), u16::MAX),
         is_unneeded: false,
     })
 }

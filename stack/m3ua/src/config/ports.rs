@@ -67,7 +67,7 @@ impl Section<'_> {
 
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
     #[must_use]
-    pub fn doorways(&self) -> Vec<(String, bool, SocketAddr)> {
+    pub fn listen_addresses(&self) -> Vec<(String, bool, SocketAddr)> {
         let streams = self.tcp.listen.iter().enumerate();
         let streams = streams.map(|(n, listen)| (format!("tcp.listen[{n}]"), false, *listen));
         let sctp = self.sctp.iter().flat_map(|sctp| sctp.ports(self.sctp_ports(), "").into_iter());

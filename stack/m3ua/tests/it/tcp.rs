@@ -66,6 +66,6 @@ fn ports_are_numbered_from_where_the_function_says() {
     assert!((FIRST.0..FIRST.0 + 1_024).contains(&ports[0].id.0));
     let out = there.section().ports();
     assert_eq!((out[0].id, out[0].listens()), (PortId(FIRST.0 + 1_024), false));
-    let bound = here.section().doorways();
+    let bound = here.section().listen_addresses();
     assert_eq!(bound[0].0, "tcp.listen[0]");
 }

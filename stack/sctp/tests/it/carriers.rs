@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use machine::Time;
 use runtime::{Ask, AskError, Effects, Frame, Function, In, PortId, Running, Seed, ShardSpec};
 use sctp::{Indication, Lost, Outgoing};
-use sctp_stack::{AssociationFact, Carrier, Config, Doorway, Peer};
+use sctp_stack::{AssociationFact, Carrier, Config, Peer, SctpEndpoint};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Associates when asked to, sends one message of so many octets, and tells what happens.
 struct Talker {
-    doorway: Doorway,
+    doorway: SctpEndpoint,
     told: Sender<Indication>,
     is_first: bool,
 }
@@ -70,7 +70,7 @@ impl Function for Talker {
     }
 
     fn steer(_: &Config, _: &runtime::Flow, _: &[u8], _: u16) -> Option<u16> {
-        Doorway::steer()
+        SctpEndpoint::steer()
     }
 
     fn ask(
@@ -124,7 +124,7 @@ fn launch(config: &Config, shards: u16) -> (Running<Talker>, Receiver<Indication
     let spec = ShardSpec { shards, ports, ..ShardSpec::default() };
     let (told, telling) = channel();
     let make = move |seed: Seed, config: Arc<Config>| Talker {
-        doorway: Doorway::new(&config, FIRST, &seed),
+        doorway: SctpEndpoint::new(&config, FIRST, &seed),
         is_first: seed.shard == 0,
         told: told.clone(),
     };
@@ -260,7 +260,7 @@ fn an_address_that_is_not_ours_is_refused_in_words() {
         let ports = config.ports(FIRST, "sigtran");
         let spec = ShardSpec { ports, ..ShardSpec::default() };
         let make = |seed: Seed, config: Arc<Config>| Talker {
-            doorway: Doorway::new(&config, FIRST, &seed),
+            doorway: SctpEndpoint::new(&config, FIRST, &seed),
             is_first: seed.shard == 0,
             told: channel().0,
         };

@@ -2,5 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod carriers;
-mod doorway;
 mod namespace;
+mod sctp_endpoint;

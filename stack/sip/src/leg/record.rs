@@ -2,7 +2,7 @@
 
 use super::{Leg, NOBODY, Span};
 use crate::realm::RealmId;
-use machine::narrow::{half, told};
+use machine::narrow::{at_most, half};
 use machine::slots::Key;
 use replica::field::{self, Fields};
 use replica::flow;
@@ -82,14 +82,14 @@ impl Leg {
         for (tag, value) in Fields::new(fields) {
             let number = field::read(value);
             match tag {
-                tag::REALM => self.realm = RealmId(told(number, u16::MAX)),
+                tag::REALM => self.realm = RealmId(at_most(number, u16::MAX)),
                 tag::FLOW => self.flow = flow::read(value),
                 tag::BINDING => self.binding = key(number),
                 tag::SEEN => self.seen = flow::read_address(value).map(Box::new),
-                tag::FORK => self.fork = told(number, u8::MAX),
-                tag::LOCAL_CSEQ => self.local_cseq = told(number, u32::MAX),
-                tag::REMOTE_CSEQ => self.remote_cseq = told(number, u32::MAX),
-                tag::INVITE_CSEQ => self.invite_cseq = told(number, u32::MAX),
+                tag::FORK => self.fork = at_most(number, u8::MAX),
+                tag::LOCAL_CSEQ => self.local_cseq = at_most(number, u32::MAX),
+                tag::REMOTE_CSEQ => self.remote_cseq = at_most(number, u32::MAX),
+                tag::INVITE_CSEQ => self.invite_cseq = at_most(number, u32::MAX),
                 tag::TEXT => self.text.extend_from_slice(value),
                 tag::TARGET_END => self.target_end = offset(number),
                 tag::ROUTES_END => self.routes_end = offset(number),

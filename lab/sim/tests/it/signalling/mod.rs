@@ -9,7 +9,7 @@ use m3ua::{
 use machine::{Duration, Machine, Time};
 use runtime::{Effects, Flow, PortId, Seed, Transport};
 use sctp::{Indication, Outgoing};
-use sctp_stack::{AssociationId, Config, Doorway, Peer};
+use sctp_stack::{AssociationId, Config, Peer, SctpEndpoint};
 use sim::{Node, Outbox, Random};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -46,7 +46,7 @@ struct Wire {
 
 /// The end while it lives.
 struct Life {
-    doorway: Doorway,
+    doorway: SctpEndpoint,
     process: Process,
     wires: Vec<Wire>,
     outs: Vec<Out>,
@@ -111,7 +111,7 @@ impl End {
             ..Config::default()
         };
         let seed = Seed { shard: 0, shards: 1, random: self.random.seed(), now };
-        let doorway = Doorway::simulated(&config, PortId(0), &seed);
+        let doorway = SctpEndpoint::simulated(&config, PortId(0), &seed);
         let mut parameters = Parameters::rfc4666();
         parameters.t_ack = Duration::from_millis(500);
         let settings = Settings { peers_max: 8, servers_max: 8, parameters };

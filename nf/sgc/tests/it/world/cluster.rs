@@ -4,7 +4,7 @@ use machine::{Duration, Time};
 use question::Condition;
 use replica::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement};
 use replica::groups::{GroupRow, MemberRow, Members};
-use runtime::{Effects, Gate, GroupId, GroupOrder, NodeId};
+use runtime::{Authority, Effects, GroupId, GroupOrder, NodeId};
 use sgc::Nodes;
 use sgc::config::Sgc;
 use std::collections::VecDeque;
@@ -112,7 +112,7 @@ pub fn order_of(out: Out) -> Option<GroupOrder> {
     out.order().map(|it| it.1)
 }
 
-impl Gate for Home {
+impl Authority for Home {
     fn may_speak(&self, group: GroupId) -> bool {
         let inner = self.inner();
         inner.now < inner.cluster.lease(group)

@@ -143,10 +143,10 @@ impl Shards {
     }
 
     fn take_hands(&mut self, from: u16, out: &mut Effects) {
-        for (to, work) in out.hands() {
+        for (to, work) in out.handed_work() {
             let came_back = self.full.contains(&to) || usize::from(to) >= self.all.len();
             self.works.push_back((from, to, came_back, work.to_vec()));
         }
-        out.clear_hands();
+        out.clear_handed_work();
     }
 }

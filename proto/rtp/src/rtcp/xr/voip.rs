@@ -108,7 +108,7 @@ impl VoipMetrics {
             gap_density: in_256ths(bursts.gap_density()),
             burst_ms: in_ms(bursts.burst_length(), packet),
             gap_ms: in_ms(bursts.gap_length(), packet),
-            round_trip_ms: narrow::told(
+            round_trip_ms: narrow::at_most(
                 narrow::millis(figures.round_trip.unwrap_or_default()),
                 u16::MAX,
             ),

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// An SCTP endpoint that a function embeds.
 #[derive(Debug)]
-pub struct Doorway {
+pub struct SctpEndpoint {
     stack: Stack,
     config: Config,
     ports: Vec<PortSpec>,
@@ -44,7 +44,7 @@ pub struct Doorway {
     is_carried_on: bool,
 }
 
-impl Doorway {
+impl SctpEndpoint {
     /// An endpoint without associations, on the ports that `config` names from `first` on.
     #[must_use]
     pub fn new(config: &Config, first: PortId, seed: &Seed) -> Self {
@@ -178,7 +178,7 @@ impl Doorway {
     }
 
     /// What the function wants: `Send`, `Shutdown`, `Abort`, `SetParameters` and the like. A
-    /// message leaves at the next tick, for which [`Doorway::deadline`] asks at once.
+    /// message leaves at the next tick, for which [`SctpEndpoint::deadline`] asks at once.
     pub fn wish(&mut self, now: Time, wish: In) {
         self.now = now;
         if matches!(wish, In::Send(..)) {
@@ -195,7 +195,7 @@ impl Doorway {
         self.take();
     }
 
-    /// When [`Doorway::tick`] wants to be called next.
+    /// When [`SctpEndpoint::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         if !self.is_watched && matches!(self.stack, Stack::Kernel(_)) {
@@ -271,7 +271,7 @@ impl Doorway {
 
     /// Takes a new configuration. Changed parameters reach the associations that stand, changed
     /// addresses too where the peer takes them (RFC 5061). With another port or carrier what
-    /// stands is aborted. `first` is the number of the first port, as in [`Doorway::new`].
+    /// stands is aborted. `first` is the number of the first port, as in [`SctpEndpoint::new`].
     pub fn configure(&mut self, now: Time, config: &Config, first: PortId) {
         let next = settings(config);
         if self.config.continues(config) {
@@ -341,7 +341,7 @@ impl Doorway {
     /// A row for each association; the parameter `association` leaves one.
     ///
     /// # Errors
-    /// [`AskError::NotFound`] where there is none; what [`Doorway::failure`] says.
+    /// [`AskError::NotFound`] where there is none; what [`SctpEndpoint::failure`] says.
     pub fn show_associations(&self, ask: &Ask) -> Result<Vec<SctpAssociationRow>, AskError> {
         self.usable()?;
         show::associations(&self.stack, self.config.port, ask)
@@ -350,7 +350,7 @@ impl Doorway {
     /// A row for each path of each association; the parameter `association` leaves one.
     ///
     /// # Errors
-    /// As [`Doorway::show_associations`].
+    /// As [`SctpEndpoint::show_associations`].
     pub fn show_paths(&self, ask: &Ask) -> Result<Vec<SctpPathRow>, AskError> {
         self.usable()?;
         show::paths(&self.stack, ask)
@@ -359,7 +359,7 @@ impl Doorway {
     /// Answers `sctp/associations` and `sctp/paths`.
     ///
     /// # Errors
-    /// [`AskError::NotFound`] for anything else; as [`Doorway::show_associations`].
+    /// [`AskError::NotFound`] for anything else; as [`SctpEndpoint::show_associations`].
     pub fn ask(&self, ask: &Ask) -> Result<serde_json::Value, AskError> {
         match ask.path.as_str() {
             "sctp/associations" => self.show_associations(ask).map(question::value),

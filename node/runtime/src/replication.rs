@@ -1,9 +1,9 @@
 //! How a function's shards and the other node of a pair meet.
 //!
 //! ```text
-//! flush: deltas ──→ Mirror::publish ──→ the other node     then, and only while Mirror::may_speak:
-//!        messages ──→ the network                             connections it closes at any time
-//! Mirror ──Order──→ shard ──→ Function::mirror
+//! flush: deltas ──→ Replication::publish ──→ the other node   then, while Replication::may_speak:
+//!        messages ──→ the network                           connections it closes at any time
+//! Replication ──Order──→ shard ──→ Function::mirror
 //! ```
 
 use crate::function::Effects;
@@ -25,7 +25,7 @@ pub enum Order {
         /// Whether what was replicated, or is remembered, is of the last term.
         is_current: bool,
     },
-    /// Keep still, then tell [`Mirror::quiet`].
+    /// Keep still, then tell [`Replication::quiet`].
     Deactivate,
     /// Forget what was replicated.
     Forget,
@@ -43,7 +43,7 @@ pub enum Order {
 
 /// The other node of a pair, or the cluster, as the runtime sees it. All methods are called by
 /// shards and must not wait.
-pub trait Mirror: Send + Sync {
+pub trait Replication: Send + Sync {
     /// The function starts (again): here its shards take orders. Until told to serve they keep
     /// still.
     fn attach(&self, orders: Orders);
@@ -70,21 +70,21 @@ pub trait Mirror: Send + Sync {
 
 /// A mirror in a [`crate::ShardSpec`]; two are equal when they are the same one.
 #[derive(Clone)]
-pub struct MirrorRef(pub Arc<dyn Mirror>);
+pub struct ReplicationRef(pub Arc<dyn Replication>);
 
-impl fmt::Debug for MirrorRef {
+impl fmt::Debug for ReplicationRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MirrorRef")
+        f.write_str("ReplicationRef")
     }
 }
 
-impl PartialEq for MirrorRef {
+impl PartialEq for ReplicationRef {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for MirrorRef {}
+impl Eq for ReplicationRef {}
 
 /// Where orders for the shards of a function go; by default there are none.
 #[derive(Default)]

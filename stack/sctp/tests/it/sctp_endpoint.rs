@@ -6,7 +6,7 @@ use event::Reading;
 use machine::{Duration, Time};
 use runtime::{Ask, AskError, Effects, Flow, PortId, Seed, Transport};
 use sctp::{AssociationId, In, Indication, Lost, Outgoing, PathState};
-use sctp_stack::{Config, Doorway, Extensions, Overrides, Peer};
+use sctp_stack::{Config, Extensions, Overrides, Peer, SctpEndpoint};
 
 /// One way through the network.
 const DELAY: Duration = Duration::from_millis(5);
@@ -15,7 +15,7 @@ const FIRST: PortId = PortId(3);
 
 struct World {
     now: Time,
-    sides: [Doorway; 2],
+    sides: [SctpEndpoint; 2],
     told: [Vec<(AssociationId, Indication)>; 2],
     wire: Vec<(Time, usize, Flow, Vec<u8>)>,
     /// Networks (second octet) that lose everything.
@@ -46,7 +46,10 @@ impl World {
         let [a, b] = configs;
         Self {
             now: Time::from_millis(1),
-            sides: [Doorway::simulated(a, FIRST, &seed(1)), Doorway::simulated(b, FIRST, &seed(2))],
+            sides: [
+                SctpEndpoint::simulated(a, FIRST, &seed(1)),
+                SctpEndpoint::simulated(b, FIRST, &seed(2)),
+            ],
             told: [Vec::new(), Vec::new()],
             wire: Vec::new(),
             cut: Vec::new(),
@@ -86,7 +89,7 @@ impl World {
             self.settle(side);
         }
         loop {
-            let deadlines = self.sides.iter().filter_map(Doorway::deadline);
+            let deadlines = self.sides.iter().filter_map(SctpEndpoint::deadline);
             let next = self.wire.iter().map(|it| it.0).chain(deadlines).min();
             let Some(next) = next.filter(|next| *next <= end) else { break };
             self.now = self.now.max(next);
