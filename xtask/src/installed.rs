@@ -50,7 +50,10 @@ pub fn run(folder: &Path) -> Result<()> {
         step(&format!("lintian reads {}", name(package)), || lintian(package))?;
     }
     for package in packages.iter().filter(|path| name(path).starts_with("tandem_")) {
-        step("the Debian package is installed, and its example is checked", || install(package))?;
+        let root = tempfile::tempdir()?;
+        let at = root.path();
+        step("the Debian package is installed, its example checked", || install(package, at))?;
+        step("the installed program plays its first scene", || play(at))?;
     }
     let images = files(folder, "tar")?;
     for image in &images {
@@ -84,9 +87,7 @@ fn empty_root(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn install(package: &Path) -> Result<()> {
-    let root = tempfile::tempdir()?;
-    let root = root.path();
+fn install(package: &Path, root: &Path) -> Result<()> {
     empty_root(root)?;
     let mut dpkg = Command::new("dpkg");
     dpkg.arg(format!("--root={}", root.display()));
@@ -98,8 +99,13 @@ fn install(package: &Path) -> Result<()> {
     finish(check.args(["--mount", "sh", "-c", CHECK]).arg(root))
 }
 
-/// Loads an image into a storage of its own, and runs its default command, one that writes, and the
-/// check of a site in a folder of this machine.
+/// The calls of `tandem demo sbc`, which SIPp makes.
+fn play(root: &Path) -> Result<()> {
+    finish(Command::new(root.join("usr/bin/tandem")).args(["demo", "sbc"]))
+}
+
+/// Loads an image into a storage of its own, and runs its default command, one that writes, a scene
+/// that needs no other program, and the check of a site in a folder of this machine.
 fn contain(image: &Path) -> Result<()> {
     let storage = tempfile::tempdir()?;
     let at = |name: &str| storage.path().join(name).display().to_string();
@@ -118,6 +124,7 @@ fn contain(image: &Path) -> Result<()> {
     ensure!(said.status.success() && text.contains("Usage: tandem"), "it says {text}\n{why}");
     let shell = ["completion", "bash"];
     finish(podman(RUN).args(["--read-only", "--cap-drop=all", &tag]).args(shell))?;
+    finish(podman(RUN).args(["--cap-drop=all", &tag, "demo", "sms"]))?;
     let site = storage.path().join("site");
     fs::create_dir(&site)?;
     fs::write(site.join("site.toml"), SITE)?;

@@ -122,7 +122,9 @@ impl Draft {
             || self.touched.iter().any(|touched| {
                 let (table, key) = touched.rsplit_once('.').unwrap_or(("", touched));
                 let key = key.split('[').next().unwrap_or_default();
-                is_below(&issue.path, touched) || (is_below(&issue.path, table) && says(key))
+                let is_near =
+                    || is_below(&issue.path, table) || issue.hint.contains(&header(table));
+                is_below(&issue.path, touched) || (says(key) && is_near())
             })
     }
 
@@ -254,6 +256,12 @@ fn is_below(path: &str, above: &str) -> bool {
         || path
             .strip_prefix(above)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// A table of an array as its header is written: `[[msc.interface]]` of `msc[0].interface[1]`.
+fn header(table: &str) -> String {
+    let names = table.split('.').map(|part| part.split('[').next().unwrap_or_default());
+    format!("[[{}]]", names.collect::<Vec<_>>().join("."))
 }
 
 fn read(value: &str) -> Option<Value> {

@@ -260,6 +260,18 @@ fn wrong_types_names_and_files_are_all_said_at_once() {
 }
 
 #[test]
+fn what_follows_from_a_mistake_in_another_table_is_not_said_beside_it() {
+    let more = "[[msc]]\nname = \"m\"\nlisten = \"127.0.0.1:0\"\n[[msc.port]]\nname = \"a\"\n\
+                driver = \"af_packet\"\ndevice = \"lo\"\n[[msc.interface]]\nname = \"a\"\n\
+                addresses = WHERE\ngateways = [\"192.0.2.254\"]\n[[msc.group]]\nname = \"a\"\n\
+                addresses = [\"192.0.2.1\", \"192.0.2.2\"]\n";
+    let said = |at: &str| Place::new(&format!("{SITE}{}", more.replace("WHERE", at))).check().1;
+    let (wrong, apt) = (said("17"), said("[\"198.51.100.1/24\"]"));
+    assert!(wrong.contains("write an array") && wrong.contains(": 1 mistake\n"), "{wrong}");
+    assert_eq!(apt.matches("is in no subnet of").count(), 3, "{apt}");
+}
+
+#[test]
 fn rights_and_parts_of_the_kernel_that_a_site_will_need_are_notes() {
     let text = format!(
         "{SITE}[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n\

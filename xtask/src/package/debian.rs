@@ -127,7 +127,7 @@ fn control(release: &Release, binary: &Binary, tree: &Tree) -> Result<Tree> {
         ("Installed-Size", tree.installed_kib().to_string()),
         ("Depends", depends(binary)?),
         ("Recommends", "ca-certificates".to_owned()),
-        ("Suggests", format!("tandem-dbgsym, {CODECS}")),
+        ("Suggests", format!("sip-tester, tandem-dbgsym, {CODECS}")),
         ("Section", "net".to_owned()),
         ("Priority", "optional".to_owned()),
         ("Description", DESCRIPTION.to_owned()),

@@ -250,7 +250,8 @@ fn validate_gateways(path: &str, interface: &Interface, issues: Issues<'_>) {
         let mut subnets = interface.addresses.iter().filter_map(|text| prefix(text));
         if !subnets.any(|it| contains(it, *gateway)) {
             let what = format!("{gateway} is in no subnet of this interface");
-            issues.push(Issue::new(&*path, what, "name a router next to it"));
+            let hint = "name a router next to it, in a subnet of its `addresses`";
+            issues.push(Issue::new(&*path, what, hint));
         }
         let before = &interface.gateways[..n];
         if before.iter().any(|other| other.is_ipv4() == gateway.is_ipv4()) {
