@@ -3,7 +3,7 @@
 //! ```text
 //! flush: deltas ──→ Replication::publish ──→ the other node   then, while Replication::may_speak:
 //!        messages ──→ the network                           connections it closes at any time
-//! Replication ──Order──→ shard ──→ Function::mirror
+//! Replication ──Order──→ shard ──→ Function::replicate
 //! ```
 
 use crate::function::Effects;
