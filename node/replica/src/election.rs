@@ -116,6 +116,7 @@ pub(crate) struct Election {
     /// All that the node tracks is good.
     pub(crate) is_fit: bool,
     pub(crate) peer: Option<Peer>,
+    /// Since when it hears.
     started: Time,
     active_since: Time,
     /// Until then nobody else is elected here.
@@ -181,6 +182,12 @@ impl Election {
             has_met_rival: false,
             served: Time::ZERO,
         }
+    }
+
+    /// The node hears from now on: that nobody was heard before says nothing of the peer.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.started = now;
+        self.promised_until = self.promised_until.max(now + self.params.detect);
     }
 
     /// There is an arbiter from now on, or none any more.

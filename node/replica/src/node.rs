@@ -477,6 +477,7 @@ impl Shared {
         while self.patient().orders.is_none() && !self.is_ending.load(Relaxed) {
             std::thread::sleep(ATTACH_LOOK);
         }
+        self.patient().pair.begin(self.now());
         while !self.is_ending.load(Relaxed) {
             self.wait();
             self.hear(&mut doors.link, &mut buffer, &mut outs);

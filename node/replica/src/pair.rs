@@ -193,6 +193,11 @@ impl Pair {
         }
     }
 
+    /// The node hears from now on. A function may take longer to start than a peer to count as dead.
+    pub fn begin(&mut self, now: Time) {
+        self.election.begin(now);
+    }
+
     /// There is an arbiter from now on, or none any more: what was promised and lent stands.
     pub const fn set_arbiter(&mut self, has_arbiter: bool) {
         self.params.has_arbiter = has_arbiter;

@@ -285,3 +285,28 @@ fn an_arbiter_without_keys_answers_a_node_of_the_same_machine() {
     let standing = node.standing();
     assert_eq!((standing.role, standing.is_arbiter_alive), (Role::Active, Some(true)));
 }
+
+#[test]
+fn a_node_whose_function_takes_long_to_start_hears_its_active_peer_before_it_serves() {
+    let ports = [free_port(), free_port()];
+    let at = |n: usize| SocketAddr::from(([127, 0, 0, 1], ports[n]));
+    let node = |name: &str, listen, peer: SocketAddr| -> Node {
+        let config: Replica = serde_json::from_value(serde_json::json!({
+            "node": name,
+            "listen": format!("127.0.0.1:{listen}"),
+            "peer": peer.to_string(),
+            "heartbeat_ms": HEARTBEAT.as_millis() as u64,
+            "detect_ms": 400,
+        }))
+        .expect("a configuration");
+        Node::start(&config, Some(&keys()), 1).expect("it starts")
+    };
+    let a = node("a", ports[0], at(1));
+    a.attach(Orders::default());
+    until("the first one serves", || a.standing().role == Role::Active);
+    let b = node("b", ports[1], at(0));
+    std::thread::sleep(Duration::from_secs(1)); // longer than a peer takes to count as dead
+    b.attach(Orders::default());
+    until("the other one is heard", || b.standing().is_peer_alive);
+    assert_eq!(count(&b.cells(), "replica_activations_total"), 0, "it has served beside its peer");
+}
