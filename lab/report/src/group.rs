@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Where the page goes unless `--output` names another directory.
 const DIRECTORY: &str = "target/lab";
 /// Longest time of one experiment.
-const QUICK_MAX: Duration = Duration::from_secs(180);
+const QUICK_MAX: Duration = Duration::from_secs(300);
 /// The same when it is not quick.
 const FULL_MAX: Duration = Duration::from_secs(3_600);
 const POLL: Duration = Duration::from_millis(100);
