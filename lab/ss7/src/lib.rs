@@ -51,6 +51,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
     )
     .taking(&[Takes::Plane]),
     Experiment::new(
+        "sgc-failover",
+        "a cluster of two gateways, one of which dies or is drained amid standing dialogues",
+        dialogues::failover::run,
+    )
+    .taking(&[Takes::Plane]),
+    Experiment::new(
         "ss7",
         "all tables of the reports on signalling over IP, and their page",
         tables::run,

@@ -72,6 +72,8 @@ pub(super) struct Found {
     pub(super) due: Histogram<u64>,
     /// The first failure in words.
     pub(super) why: Option<String>,
+    /// When the first and the last of those that failed had been begun.
+    pub(super) failed_from: Option<[Instant; 2]>,
 }
 
 /// A dialogue that stands.
@@ -110,7 +112,14 @@ impl Found {
             sent: histogram(),
             due: histogram(),
             why: None,
+            failed_from: None,
         }
+    }
+
+    fn fails(&mut self, sent: Instant) {
+        self.failed += 1;
+        let [first, last] = self.failed_from.unwrap_or([sent; 2]);
+        self.failed_from = Some([first.min(sent), last.max(sent)]);
     }
 }
 
@@ -126,7 +135,8 @@ impl Generator {
     /// Greets as the application [`NAME`] at `socket`; asks `far` from its subsystem.
     pub(super) fn new(socket: &Path, far: Address, load: Load) -> anyhow::Result<Self> {
         let mut stream = UnixStream::connect(socket).context("the gateway's socket")?;
-        let client = Client::new(Hello::new(NAME, "", "generator"), Spelling::Tagged, None);
+        let instance = load.flow.name();
+        let client = Client::new(Hello::new(NAME, "", instance), Spelling::Tagged, None);
         stream.write_all(&client.greeting())?;
         stream.set_nonblocking(true)?;
         Ok(Self {
@@ -194,8 +204,51 @@ impl Generator {
             }
             self.pass(&mut buffer)?;
         }
-        self.found.failed += self.left();
+        self.leave();
         Ok(self.found)
+    }
+
+    /// Lets calls stand, so many as the pace says, until `holds` says no more; then reports the
+    /// release of all. `stands` is called in between.
+    pub(super) fn hold(
+        mut self,
+        stands: &mut dyn FnMut(),
+        holds: &dyn Fn() -> bool,
+        agrees: &dyn Fn(&Counts) -> bool,
+    ) -> anyhow::Result<Found> {
+        let Pace::Standing(count) = self.load.pace else { anyhow::bail!("nothing is to stand") };
+        let mut buffer = vec![0; READ_OCTETS];
+        let until = Instant::now() + self.load.span.measured;
+        while self.over() < count as u64 || self.found.counts.reported < self.found.counts.answered
+        {
+            let now = Instant::now();
+            anyhow::ensure!(now < until, "{} of {count} calls stand", self.over());
+            self.begin_due(now, now);
+            self.report_due(now);
+            self.pass(&mut buffer)?;
+        }
+        stands();
+        while holds() {
+            self.pass(&mut buffer)?;
+        }
+        let now = Instant::now();
+        self.later.extend(self.dialogues.keys().map(|it| Reverse((now, *it, true))));
+        let end = now + DRAIN;
+        while !(self.dialogues.is_empty() && self.out.is_empty() && agrees(&self.found.counts))
+            && Instant::now() < end
+        {
+            self.report_due(Instant::now());
+            self.pass(&mut buffer)?;
+        }
+        Ok(self.found)
+    }
+
+    /// Those that should have come further have failed.
+    fn leave(&mut self) {
+        let ends = self.load_ends();
+        let left = self.asked.values().chain(self.dialogues.values());
+        let left: Vec<_> = left.filter(|it| ends || !it.is_answered).map(|it| it.sent).collect();
+        left.into_iter().for_each(|sent| self.found.fails(sent));
     }
 
     fn pass(&mut self, buffer: &mut [u8]) -> anyhow::Result<()> {
@@ -268,7 +321,7 @@ impl Generator {
 
     fn report_due(&mut self, now: Instant) {
         while let Some(Reverse((at, dialogue, is_release))) = self.later.peek().copied() {
-            if at > now {
+            if at > now || self.out.len() >= WAITING_MAX {
                 return;
             }
             self.later.pop();
@@ -369,7 +422,7 @@ impl Generator {
     fn failed(&mut self, begun: Option<Begun>, it: &Indication) {
         let Some(begun) = begun else { return };
         self.unanswered -= u64::from(!begun.is_answered);
-        self.found.failed += 1;
+        self.found.fails(begun.sent);
         self.found.why.get_or_insert_with(|| format!("{it:?}"));
     }
 

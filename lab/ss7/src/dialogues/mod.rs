@@ -9,6 +9,7 @@
 //! reads every parameter by the types of MAP and CAP. jSS7 is its own generator, over TCP: who asks
 //! on the one core, who answers on the other.
 
+pub mod failover;
 mod flow;
 mod generator;
 mod nodes;

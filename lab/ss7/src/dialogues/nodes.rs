@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tcu::Hello;
 
 /// The point codes of who asks and who answers.
-const NEAR: u32 = 4;
+pub(super) const NEAR: u32 = 4;
 pub(super) const FAR: u32 = 3;
 /// The application of who asks, and its subsystem.
 pub(super) const NAME: &str = "asks";
@@ -63,7 +63,7 @@ impl Nodes {
         let (far, near) = (start("far", true)?, start("near", false)?);
         let directory = scratch.path().to_owned();
         let nodes = Self { near, far, directory, heard: Arc::default(), _scratch: scratch };
-        for application in ["hlr", "scf"] {
+        for (application, _) in ANSWERING {
             nodes.answer(application);
         }
         nodes.wait()?;
@@ -120,6 +120,49 @@ pub(super) fn core(is_far: bool) -> usize {
     usize::from(is_far).min(report::host::cores() - 1)
 }
 
+/// An end of our SCTP, in UDP.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sctp {
+    pub(super) port: u16,
+    pub(super) udp: u16,
+}
+
+impl Sctp {
+    /// Its section, with the report's parameters.
+    pub(super) fn section(self) -> String {
+        let Self { port, udp } = self;
+        format!(
+            "[sgc.sctp]\naddresses = [\"127.0.0.1\"]\nencapsulation_port = {udp}\n\
+             port = {port}\n[sgc.sctp.parameters]\nrto_min_ms = 80\nsack_delay_ms = 70\n\
+             send_buffer_bytes = 2048000\nreceive_buffer_bytes = 2048000\n"
+        )
+    }
+}
+
+/// An application, and the number of its subsystem.
+pub(super) type Served = (&'static str, u8);
+
+/// Those of who asks.
+pub(super) const ASKING: &[Served] = &[(NAME, ASKS)];
+/// Those of who answers: an HLR and a gsmSCF.
+pub(super) const ANSWERING: &[Served] = &[("hlr", 6), ("scf", 146)];
+
+/// The sections of applications: queues and tables as wide as a load needs.
+pub(super) fn applications(all: &[Served]) -> String {
+    let subsystems = all.iter().map(|(name, number)| {
+        format!("[[sgc.subsystem]]\nname = \"{name}\"\nnumber = {number}\nuser = \"tcap\"\n")
+    });
+    let listens = all.iter().map(|(name, _)| {
+        format!(
+            "[[sgc.application]]\nname = \"{name}\"\nsubsystem = \"{name}\"\n\
+             listen = [\"unix:{name}.sock\"]\ndialogues_max = 2000000\n\
+             queue_octets_max = 67108864\nheld_octets_max = 1073741824\nabsent = \"refused\"\n"
+        )
+    });
+    let tcap = "[sgc.tcap]\ndialogues_max = 2000000\ndialogues_per_source_max = 2000000\n";
+    subsystems.chain([tcap.to_owned()]).chain(listens).collect()
+}
+
 /// The section of a gateway.
 fn gateway(is_far: bool, carrier: Carrier, port: SocketAddr, udp: [SocketAddr; 2]) -> String {
     let (own, other) = if is_far { (FAR, NEAR) } else { (NEAR, FAR) };
@@ -127,51 +170,25 @@ fn gateway(is_far: bool, carrier: Carrier, port: SocketAddr, udp: [SocketAddr; 2
     let [udp_own, udp_other] = if is_far { [udp[1], udp[0]] } else { udp };
     let (udp_own, udp_other) = (udp_own.port(), udp_other.port());
     let connect = if is_far { String::new() } else { format!(", port = {port}, connect = true") };
-    let (transport, link) = match carrier {
-        Carrier::Tcp if is_far => ("tcp", format!("tcp = {{ listen = [\"127.0.0.1:{port}\"] }}")),
-        Carrier::Tcp => ("tcp", String::new()),
-        Carrier::Sctp => (
-            "sctp",
-            format!(
-                "[sgc.sctp]\naddresses = [\"127.0.0.1\"]\nencapsulation_port = {udp_own}\n\
-                 port = {}\n[sgc.sctp.parameters]\nrto_min_ms = 80\nsack_delay_ms = 70\n\
-                 send_buffer_bytes = 2048000\nreceive_buffer_bytes = 2048000",
-                if is_far { port } else { port + 1 }
-            ),
-        ),
+    let sctp = Sctp { port: if is_far { port } else { port + 1 }, udp: udp_own };
+    let (transport, top, sections) = match carrier {
+        Carrier::Tcp if is_far => {
+            ("tcp", format!("tcp = {{ listen = [\"127.0.0.1:{port}\"] }}"), String::new())
+        }
+        Carrier::Tcp => ("tcp", String::new(), String::new()),
+        Carrier::Sctp => ("sctp", String::new(), sctp.section()),
     };
     let connect = match carrier {
         Carrier::Sctp if !is_far => format!("{connect}, encapsulation_port = {udp_other}"),
         _ => connect,
     };
-    let (subsystems, applications) = match is_far {
-        true => (
-            "{ name = \"hlr\", number = 6, user = \"tcap\" }, \
-             { name = \"scf\", number = 146, user = \"tcap\" }",
-            ["hlr", "scf"].as_slice(),
-        ),
-        false => ("{ name = \"asks\", number = 8, user = \"tcap\" }", ["asks"].as_slice()),
-    };
-    let applications = applications.iter().map(|it| {
-        format!(
-            "[[sgc.application]]\nname = \"{it}\"\nsubsystem = \"{it}\"\n\
-             listen = [\"unix:{it}.sock\"]\ndialogues_max = 2000000\n\
-             queue_octets_max = 67108864\nheld_octets_max = 1073741824\nabsent = \"refused\"\n"
-        )
-    });
-    let applications: String = applications.collect();
-    let (top, sections) = match carrier {
-        Carrier::Tcp => (link, String::new()),
-        Carrier::Sctp => (String::new(), link),
-    };
+    let applications = applications(if is_far { ANSWERING } else { ASKING });
     format!(
         "\n[[sgc]]\nname = \"{name}\"\npoint_code_format = \"decimal\"\npoint_codes = [\"{own}\"]\n\
          timers = {{ reconnect_ms = 100 }}\n{top}\n\
          peer = [{{ name = \"other\", role = \"ipsp\", transport = \"{transport}\", \
          addresses = [\"127.0.0.1\"]{connect} }}]\n\
          application_server = [{{ name = \"other\", peers = [\"other\"], routing_context = 10, \
-         destination = [{{ point_code = \"{other}\" }}] }}]\n\
-         subsystem = [{subsystems}]\n{sections}\n[sgc.tcap]\ndialogues_max = 2000000\n\
-         dialogues_per_source_max = 2000000\n{applications}"
+         destination = [{{ point_code = \"{other}\" }}] }}]\n{sections}\n{applications}"
     )
 }
