@@ -81,7 +81,13 @@ const RUNS: &[Run] = &[
     Run {
         heading: "Signalling over IP",
         command: "tandem lab run ss7 --output target/figures",
-        kept: &["map-sri-for-sm", "cap-call-monitoring", "sctp-failover", "sctp-path-max-retrans"],
+        kept: &[
+            "map-sri-for-sm",
+            "cap-call-monitoring",
+            "sctp-failover",
+            "sctp-path-max-retrans",
+            "sgc-failover",
+        ],
     },
     Run {
         heading: "Signalling over IP, real packets",

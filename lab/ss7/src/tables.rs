@@ -27,6 +27,12 @@ const PARTS: &[Part] = &[
         "MAP: where a short message goes",
         "A question and its answer. Our rows are of one node a side, the report's of two.",
     ),
+    part(
+        "sgc-failover",
+        "A cluster that loses a node",
+        "Calls that stand and new questions through a cluster of two gateways, one of which dies or \
+         gives its partitions away. The report has no such table.",
+    ),
 ];
 
 const GROUP: Group = Group {

@@ -133,7 +133,7 @@ fn trial(options: &Options, size: Size, cause: Cause) -> anyhow::Result<Trial> {
             let agrees = |said: &Counts| said.released <= heard.counts().released;
             let holds = || !is_over.load(Ordering::Relaxed);
             let mut stands = || stand.store(true, Ordering::Relaxed);
-            peers::pinned(core(false), || calls.hold(&mut stands, &holds, &agrees))?
+            peers::pinned(core(false), || calls.hold(size.per_s, &mut stands, &holds, &agrees))?
         });
         while !stand.load(Ordering::Relaxed) && !calls.is_finished() {
             std::thread::sleep(Duration::from_millis(20));
@@ -354,4 +354,55 @@ fn member(node: usize, own: Sctp, links: [u16; 2]) -> String {
         links[0],
         links[1],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial() -> Trial {
+        let mut calls = Found::new();
+        (calls.counts.answered, calls.counts.released) = (9, 9);
+        let mut questions = Found::new();
+        questions.counts.answered = 100;
+        let heard = Counts { answered: 109, reported: 9, released: 9, wrong: 0 };
+        Trial { calls, questions, heard, happened: Instant::now() }
+    }
+
+    fn broken(cause: Cause, trial: &Trial) -> Vec<String> {
+        let mut outcome = Outcome {
+            experiment: "sgc-failover",
+            host: host::describe(),
+            rows: Vec::new(),
+            broken: Vec::new(),
+        };
+        let options = Options::of_this_executable(true).expect("it is known");
+        put(cause, Size::of(&options), trial, &mut outcome);
+        assert_eq!(outcome.rows.len(), 2);
+        outcome.broken
+    }
+
+    #[test]
+    fn a_release_that_is_not_heard_is_a_dialogue_lost() {
+        let mut trial = trial();
+        assert_eq!(broken(Cause::Killed, &trial), Vec::<String>::new());
+        trial.heard.released -= 1;
+        trial.calls.failed += 1;
+        assert_eq!(trial.lost(), 2);
+        assert_eq!(broken(Cause::Killed, &trial).len(), 1);
+    }
+
+    #[test]
+    fn new_dialogues_may_fail_for_a_while_after_a_death_and_not_where_it_was_planned() {
+        let mut trial = trial();
+        let late = |ms| trial.happened + Duration::from_millis(ms);
+        (trial.questions.failed, trial.questions.failed_from) = (3, Some([late(0), late(50)]));
+        assert!((trial.fails_for_ms() - 50.0).abs() < 1e-6);
+        assert_eq!(broken(Cause::Killed, &trial), Vec::<String>::new());
+        assert_eq!(broken(Cause::Drained, &trial).len(), 1);
+        trial.questions.failed_from = Some([late(0), late(200)]);
+        assert_eq!(broken(Cause::Killed, &trial).len(), 1);
+        trial.questions.unbegun = 1;
+        assert_eq!(broken(Cause::Killed, &trial).len(), 2);
+    }
 }

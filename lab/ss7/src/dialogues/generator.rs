@@ -209,9 +209,10 @@ impl Generator {
     }
 
     /// Lets calls stand, so many as the pace says, until `holds` says no more; then reports the
-    /// release of all. `stands` is called in between.
+    /// release of all, `per_s` a second. `stands` is called in between.
     pub(super) fn hold(
         mut self,
+        per_s: f64,
         stands: &mut dyn FnMut(),
         holds: &dyn Fn() -> bool,
         agrees: &dyn Fn(&Counts) -> bool,
@@ -231,9 +232,11 @@ impl Generator {
         while holds() {
             self.pass(&mut buffer)?;
         }
-        let now = Instant::now();
-        self.later.extend(self.dialogues.keys().map(|it| Reverse((now, *it, true))));
-        let end = now + DRAIN;
+        let (now, pause) = (Instant::now(), Duration::from_secs_f64(1.0 / per_s));
+        let at = (0_u32..).map(|number| now + pause * number);
+        let releases = at.zip(self.dialogues.keys());
+        self.later.extend(releases.map(|(at, dialogue)| Reverse((at, *dialogue, true))));
+        let end = now + pause * u32::try_from(self.dialogues.len())? + DRAIN;
         while !(self.dialogues.is_empty() && self.out.is_empty() && agrees(&self.found.counts))
             && Instant::now() < end
         {
