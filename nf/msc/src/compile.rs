@@ -129,3 +129,43 @@ impl Compiler<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::Streams;
+    use machine::Time;
+
+    #[test]
+    fn a_section_becomes_addresses_and_a_default_route() {
+        let text = r#"
+name = "msc1"
+[[port]]
+name = "ge0"
+driver = "af_packet"
+[[interface]]
+name = "ge0"
+addresses = ["192.0.2.1/24", "2001:db8::1/64"]
+gateways = ["192.0.2.254"]
+[[group]]
+name = "access"
+addresses = ["192.0.2.1", "2001:db8::1"]
+[[group]]
+name = "core"
+addresses = ["192.0.2.2"]
+"#;
+        let msc: Msc = toml::from_str(text).expect("a section");
+        let mut streams = Streams::new();
+        streams.configure(Time::ZERO, &msc);
+        let numbers = &mut Numbers::default();
+        let desired = compile(&msc, None, Vec::new(), &mut streams.addresses, numbers);
+        let own = desired.things.values().filter_map(|it| match it {
+            Program::Address(it) => Some(format!("{}/{}", it.address, it.length)),
+            _ => None,
+        });
+        let own: Vec<String> = own.collect();
+        // The address of a group that is no interface's own is one beside those.
+        assert_eq!(own, ["192.0.2.1/24", "192.0.2.2/32", "2001:db8::1/64"]);
+        assert_eq!(desired.routes4.len(), 1);
+    }
+}

@@ -37,9 +37,8 @@ mod over;
 mod pair;
 mod rate;
 mod standby;
+mod state;
 mod streams;
-#[cfg(test)]
-mod tests;
 mod trails;
 mod transcoding;
 mod unprotected;
@@ -49,6 +48,7 @@ pub use config::Msc;
 pub use facts::{ControllerFact, Fact, GroupFact};
 pub use links::LINKS_MAX;
 pub use media::program::CLASS_FRAMES;
+pub use state::State;
 
 use authentication::Keys;
 use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};
@@ -76,11 +76,11 @@ use trail::Capture;
 use transcoding::Transcoding;
 
 /// The numbers of the channels to the forwarder.
-const CHANNELS: Channels = Channels { control: PortId(10), questions: PortId(11) };
+pub const CHANNELS: Channels = Channels { control: PortId(10), questions: PortId(11) };
 /// The door of packets of STUN and DTLS.
-const DOOR: PortId = PortId(12);
+pub const DOOR: PortId = PortId(12);
 /// The channel to the transcoder.
-const TRANSCODER: PortId = PortId(13);
+pub const TRANSCODER: PortId = PortId(13);
 /// Loads are told, and tables shown, this often.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -218,6 +218,12 @@ impl MediaController {
             is_draining: false,
             settings,
         }
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub const fn state(&self) -> State<'_> {
+        State(self)
     }
 
     /// Tells the forwarder what the section makes of it, and one that has just come all streams.

@@ -201,10 +201,9 @@ impl Transcoding {
         if is_gone { 0 } else { self.codecs }
     }
 
-    #[cfg(test)]
-    pub fn number_of(&self, id: StreamId) -> u32 {
-        let mut all = self.numbers.iter().filter(|(_, of)| of.id == id);
-        *all.next().expect("it passes there").0
+    /// The number under which it knows a stream.
+    pub fn number_of(&self, id: StreamId) -> Option<u32> {
+        self.numbers.iter().find(|(_, of)| of.id == id).map(|(number, _)| *number)
     }
 
     /// The streams of which something passes there.

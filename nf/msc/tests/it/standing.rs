@@ -276,7 +276,7 @@ fn the_documentation_has_every_alarm() {
     let page = include_str!("../../../../docs/media.md");
     let table = page.split("| alarm | when |").nth(1).expect("the table of alarms");
     let sources = [
-        include_str!("../alarms.rs"),
+        include_str!("../../src/alarms.rs"),
         include_str!("../../../../stack/dataplane/src/alarms.rs"),
         include_str!("../../../../node/replica/src/node.rs"),
     ];

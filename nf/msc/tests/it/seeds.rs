@@ -75,19 +75,18 @@ pub(super) fn holds(world: &World, peers: &[Peer]) {
             assert!(wanted.insert((end.local.address, end.local.port)), "a port has two");
         }
     }
-    let addresses = &world.msc.streams.addresses;
+    let state = world.msc.state();
     let rtp = |it: &FlowSaid| it.at.port.is_multiple_of(2);
     let flows = world.plane.flows();
     let has: BTreeSet<(u16, u16)> = flows
         .iter()
         .filter(|it| rtp(it))
-        .map(|it| (addresses.number_of(&it.at).expect("ours"), it.at.port))
+        .map(|it| (state.address(&it.at).expect("ours"), it.at.port))
         .collect();
     let of_ng: BTreeSet<(u16, u16)> = has.difference(&wanted).copied().collect();
     assert_eq!(wanted.difference(&has).count(), 0, "a stream lacks");
-    assert_eq!(of_ng.len() / 2, world.msc.driven.len(), "flows are of streams");
-    let figures = world.msc.streams.book.figures(&[0, 1, 2]);
-    assert_eq!(figures.in_use as usize, has.len());
+    assert_eq!(of_ng.len() / 2, world.msc.state().calls(), "flows are of streams");
+    assert_eq!(state.pairs_in_use(&[0, 1, 2]) as usize, has.len());
 }
 
 #[test]
@@ -127,7 +126,7 @@ fn no_port_has_two_streams_and_none_is_lost_whatever_comes() {
             ng(&mut world, &call, 1_000, &mut [call.clone()].into());
         }
         holds(&world, &peers);
-        assert_eq!((world.plane.flows(), world.msc.streams.total()), (vec![], 0), "seed {seed}");
+        assert_eq!((world.plane.flows(), world.msc.state().streams()), (vec![], 0), "seed {seed}");
         assert!(world.msc.measures.shown(Local { address: 0, port: 20_000 }).latched.is_none());
     }
 }

@@ -4,12 +4,14 @@
 use super::keyed::{BROWSER, DTLS, browser, talk};
 use super::seeds::{Peer, below, holds, ng, reconnects, step};
 use super::*;
-use crate::pair::Role;
 use machine::Machine as _;
 use media::program::{LATE, Snapshot};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use runtime::Mirrored;
+
+/// The first octet of what a node tells of a call of NG.
+const NG_CALL: u8 = 8;
 
 /// `192.0.2.1` goes from one node to the other, each of which has an address of its own.
 pub(super) fn site(own: u8) -> String {
@@ -64,7 +66,7 @@ impl Nodes {
         mirror(self.standby(), Mirrored::Forget);
         let active = self.active();
         mirror(active, Mirrored::Snapshot(1));
-        while active.msc.pair.deadline() == Some(Time::ZERO) {
+        while active.msc.state().has_more_to_tell() {
             active.msc.tick(active.now, &mut active.out);
             active.settle();
         }
@@ -125,13 +127,16 @@ fn whoever_takes_over_has_the_life_the_leases_and_the_streams_and_tells_nothing_
     assert_eq!(other[0].resume, Some(snapshot), "it goes on from there");
     let row = |world: &mut World| world.asks("streams", &[])[0]["ends"][0]["latched"].clone();
     assert_eq!(row(nodes.standby()), source.to_string());
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     // It dies; the other one takes over.
     let before = nodes.nodes[1].plane.of_media().len();
     nodes.active = 1;
     mirror(nodes.active(), Mirrored::Activate { is_current: true });
     assert!(matches!(nodes.duty(1), Some(Duty::Serves(_))) && has_groups(&nodes.nodes[1]));
-    assert_eq!((nodes.active().msc.epoch, before), (epoch, nodes.nodes[1].plane.of_media().len()));
+    assert_eq!(
+        (nodes.active().msc.state().epoch(), before),
+        (epoch, nodes.nodes[1].plane.of_media().len())
+    );
     assert_eq!(nodes.active().alarms(), ["session-controller-away"]);
     nodes.active().greets(2, "ssc1", 7);
     let told = nodes.active().told(2);
@@ -165,15 +170,15 @@ fn before_it_is_known_which_of_the_two_it_is_the_forwarder_goes_on_as_it_is() {
     nodes.active().greets(1, "ssc1", 7);
     let block = nodes.active().leases(1, "access", 32)[0];
     nodes.active().puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     // Its control dies, and there is no other node.
     let plane = std::mem::take(&mut nodes.active().plane);
     let (items, turn) = (plane.of_media(), plane.duties.last().copied());
     let mut again = started(11, plane, now);
     again.passes(3);
-    assert_eq!((again.msc.pair.role, again.plane.said.is_none()), (Role::Waiting, true));
+    assert!(again.msc.state().waits_for_its_role() && again.plane.said.is_none());
     mirror(&mut again, Mirrored::Activate { is_current: true });
-    assert_eq!((again.msc.epoch, again.plane.duties.last().copied()), (epoch, turn));
+    assert_eq!((again.msc.state().epoch(), again.plane.duties.last().copied()), (epoch, turn));
     assert!(again.plane.of_media() == items, "the same life, and no index is passed over");
     again.greets(2, "ssc1", 7);
     assert_eq!(again.leases(2, "access", 32), [block]);
@@ -182,7 +187,7 @@ fn before_it_is_known_which_of_the_two_it_is_the_forwarder_goes_on_as_it_is() {
     let plane = std::mem::take(&mut nodes.standby().plane);
     let mut other = started(12, plane, now);
     mirror(&mut other, Mirrored::Activate { is_current: true });
-    assert_ne!(other.msc.epoch, epoch);
+    assert_ne!(other.msc.state().epoch(), epoch);
 }
 
 #[test]
@@ -192,12 +197,12 @@ fn a_node_that_was_not_told_all_begins_another_life() {
     let block = nodes.active().leases(1, "access", 32)[0];
     nodes.active().puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
     nodes.told();
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     let standby = nodes.standby();
     mirror(standby, Mirrored::Forget);
     mirror(standby, Mirrored::Activate { is_current: true });
-    assert_ne!(standby.msc.epoch, epoch);
-    assert_eq!((standby.plane.flows(), standby.msc.streams.total()), (vec![], 0));
+    assert_ne!(standby.msc.state().epoch(), epoch);
+    assert_eq!((standby.plane.flows(), standby.msc.state().streams()), (vec![], 0));
 }
 
 #[test]
@@ -253,10 +258,10 @@ fn a_call_of_ng_is_answered_and_ended_where_it_was_not_offered() {
     nodes.dies();
     assert_eq!(nodes.active().plane.flows().len(), 4);
     nodes.active().passes(30);
-    assert_eq!(nodes.active().msc.driven.len(), 1, "silence counts from the takeover");
+    assert_eq!(nodes.active().msc.state().calls(), 1, "silence counts from the takeover");
     let other = [&[("command", "offer"), ("call-id", "d")][..], &offer[2..]].concat();
     nodes.active().commands("3", &other);
-    let places = |nodes: &mut Nodes| nodes.active().msc.streams.book.figures(&[0, 1, 2]).in_use;
+    let places = |nodes: &mut Nodes| nodes.active().msc.state().pairs_in_use(&[0, 1, 2]);
     assert_eq!(places(&mut nodes), 2);
     nodes.dies();
     let end = [("command", "delete"), ("call-id", "c"), ("from-tag", "a")];
@@ -274,11 +279,10 @@ fn are_alike(nodes: &mut Nodes, peers: &[Peer]) {
     let keys =
         |world: &World| -> BTreeSet<Vec<u8>> { world.plane.of_media().into_keys().collect() };
     assert!(keys(one) == keys(other), "the forwarders have the same flows");
-    assert_eq!(one.msc.epoch, other.msc.epoch);
-    for (lessee, controller) in one.msc.controllers.iter() {
-        let twin = other.msc.controllers.find(&controller.name).expect("it is known");
-        let blocks = |world: &World, of| world.msc.streams.book.held_by(of).collect::<Vec<_>>();
-        assert_eq!(blocks(one, lessee), blocks(other, twin), "{}", controller.name);
+    assert_eq!(one.msc.state().epoch(), other.msc.state().epoch());
+    let known = other.msc.state().leases();
+    for (name, blocks) in one.msc.state().leases() {
+        assert_eq!(known.get(&name), Some(&blocks), "{name}");
     }
 }
 
@@ -341,16 +345,20 @@ fn a_snapshot_that_is_wanted_before_the_node_serves_is_told_once_it_does() {
     mirror(nodes.active(), Mirrored::Activate { is_current: true });
     mirror(nodes.standby(), Mirrored::Forget);
     nodes.told();
-    assert_eq!(nodes.standby().msc.epoch, None, "what is not told whole is no life to go on with");
+    assert_eq!(
+        nodes.standby().msc.state().epoch(),
+        None,
+        "what is not told whole is no life to go on with"
+    );
     let active = nodes.active();
-    while active.msc.pair.deadline() == Some(Time::ZERO) {
+    while active.msc.state().has_more_to_tell() {
         active.msc.tick(active.now, &mut active.out);
         active.settle();
     }
     nodes.told();
-    let epoch = nodes.active().msc.epoch;
-    assert!(epoch.is_some() && nodes.standby().msc.epoch == epoch);
-    assert_eq!(nodes.standby().msc.streams.total(), 1);
+    let epoch = nodes.active().msc.state().epoch();
+    assert!(epoch.is_some() && nodes.standby().msc.state().epoch() == epoch);
+    assert_eq!(nodes.standby().msc.state().streams(), 1);
 }
 
 /// A stream whose end A has keys.
@@ -396,14 +404,17 @@ fn a_standby_that_is_behind_begins_another_life_for_what_has_keys_and_the_rest_g
     begins(&mut nodes, "clear", "RTP/AVP");
     begins(&mut nodes, "secret", "RTP/SAVP");
     nodes.told();
-    let epoch = nodes.active().msc.epoch;
-    assert_eq!((nodes.standby().msc.streams.total(), nodes.standby().msc.driven.len()), (4, 2));
+    let epoch = nodes.active().msc.state().epoch();
+    assert_eq!(
+        (nodes.standby().msc.state().streams(), nodes.standby().msc.state().calls()),
+        (4, 2)
+    );
     // The link was cut for long before the active node died.
     nodes.active = 1;
     mirror(nodes.active(), Mirrored::Activate { is_current: false });
     let active = nodes.active();
-    assert_ne!(active.msc.epoch, epoch, "session controllers agree on other keys");
-    assert_eq!((active.msc.streams.total(), active.msc.driven.len()), (2, 1));
+    assert_ne!(active.msc.state().epoch(), epoch, "session controllers agree on other keys");
+    assert_eq!((active.msc.state().streams(), active.msc.state().calls()), (2, 1));
     assert_eq!(active.plane.flows().len(), 8);
     assert!(active.plane.flows().iter().all(|it| it.guard == media::program::Guard::None));
     active.greets(2, "ssc1", 7);
@@ -411,7 +422,7 @@ fn a_standby_that_is_behind_begins_another_life_for_what_has_keys_and_the_rest_g
     active.says(2, Message::Begin);
     active.puts(2, 5, 1, &plain);
     active.says(2, Message::End);
-    assert_eq!((active.msc.streams.total(), active.plane.flows().len()), (2, 8));
+    assert_eq!((active.msc.state().streams(), active.plane.flows().len()), (2, 8));
 }
 
 #[test]
@@ -420,11 +431,11 @@ fn a_control_that_begins_anew_takes_no_life_up_that_the_other_node_went_on_with(
     nodes.active().greets(1, "ssc1", 7);
     let block = nodes.active().leases(1, "access", 32)[0];
     nodes.active().puts(1, 5, 1, &protected(at(block, 0), at(block, 1)));
-    let (epoch, turn) = (nodes.active().msc.epoch, nodes.duty(0));
+    let (epoch, turn) = (nodes.active().msc.state().epoch(), nodes.duty(0));
     let plane = std::mem::take(&mut nodes.active().plane);
     let mut again = started(11, plane, Time::from_millis(5_000));
     mirror(&mut again, Mirrored::Activate { is_current: false });
-    assert_ne!(again.msc.epoch, epoch);
+    assert_ne!(again.msc.state().epoch(), epoch);
     assert_ne!(again.plane.duties.last().copied(), turn, "and its forwarder goes ahead");
     assert_eq!(again.plane.flows(), vec![], "nothing goes on with keys of that life");
     again.greets(2, "ssc1", 7);
@@ -440,7 +451,7 @@ fn a_stream_of_ng_whose_call_was_not_told_goes_at_a_takeover_and_its_ports_rest(
     nodes.active().commands("1", &offer);
     let answer = [&[("command", "answer"), ("to-tag", "b")][..], &offer[1..]].concat();
     nodes.active().commands("2", &answer);
-    nodes.active().deltas.retain(|delta| delta[0] != crate::pair::NG_CALL);
+    nodes.active().deltas.retain(|delta| delta[0] != NG_CALL);
     nodes.told();
     assert_eq!(nodes.standby().plane.flows().len(), 4);
     let ports = |world: &World| -> BTreeSet<u16> {
@@ -476,7 +487,7 @@ fn no_far_end_makes_a_record_that_the_standby_cannot_be_told() {
     assert!(reply.contains("result2:ok"), "{reply}");
     assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
     nodes.told();
-    assert_eq!(nodes.standby().msc.driven.len(), 1, "it is known, and may be ended");
+    assert_eq!(nodes.standby().msc.state().calls(), 1, "it is known, and may be ended");
     // Forks that answer at length take no more room either.
     let offer = [("command", "offer"), ("call-id", "d"), ("from-tag", "a"), ("sdp", &*short)];
     nodes.active().commands("2", &offer);
@@ -490,7 +501,7 @@ fn no_far_end_makes_a_record_that_the_standby_cannot_be_told() {
     }
     assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
     nodes.told();
-    assert_eq!(nodes.standby().msc.driven.len(), 2);
+    assert_eq!(nodes.standby().msc.state().calls(), 2);
 }
 
 #[test]
@@ -523,10 +534,7 @@ fn leases_of_thousands_of_blocks_are_told_in_pieces() {
     }
     assert!(nodes.active().deltas.iter().all(|it| it.len() < replica::DELTA_BYTES_MAX));
     nodes.told();
-    let held = |world: &World| {
-        let lessee = world.msc.controllers.find("ssc1").expect("it is known");
-        world.msc.streams.book.held_by(lessee).collect::<Vec<_>>()
-    };
+    let held = |world: &World| world.msc.state().leases().remove("ssc1").expect("it is known");
     let count = held(&nodes.nodes[0]).len();
     assert!(count > 6_000, "{count}");
     assert_eq!(held(&nodes.nodes[0]), held(&nodes.nodes[1]));
@@ -550,12 +558,12 @@ fn a_control_whose_addresses_another_node_has_taken_keeps_leases_and_begins_anot
     nodes.active().greets(1, "ssc1", 7);
     let block = nodes.active().leases(1, "access", 32)[0];
     nodes.active().puts(1, 5, 1, &protected(at(block, 0), at(block, 1)));
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     let mut plane = std::mem::take(&mut nodes.active().plane);
     plane.is_taken = true;
     let mut again = started(11, plane, Time::from_millis(5_000));
     mirror(&mut again, Mirrored::Activate { is_current: true });
-    assert_ne!(again.msc.epoch, epoch);
+    assert_ne!(again.msc.state().epoch(), epoch);
     assert_eq!(again.plane.flows(), vec![]);
     again.greets(2, "ssc1", 7);
     assert_eq!(again.leases(2, "access", 32), [block]);
@@ -590,9 +598,9 @@ fn fades(is_late: bool) {
     nodes.active().says(3, Message::Begin);
     nodes.active().says(3, Message::End);
     nodes.active().passes(10);
-    assert_eq!(nodes.active().msc.streams.total(), 1, "it has 60 s in all");
+    assert_eq!(nodes.active().msc.state().streams(), 1, "it has 60 s in all");
     nodes.active().passes(25);
-    assert_eq!(nodes.active().msc.streams.total(), 0);
+    assert_eq!(nodes.active().msc.state().streams(), 0);
 }
 
 /// What the transcoder of a node was told to make.
@@ -618,7 +626,7 @@ fn packets_from_the_transcoder_have_the_same_source_and_numbers_ahead_after_a_ta
         let what = super::coded::coded_stream(at(block, 0), at(block, 1));
         nodes.active().puts(1, 5, 1, &what);
         let [a, b] = *coded(nodes.active()).last().expect("it is told");
-        let stream = nodes.active().msc.transcoding.number_of(super::id(5));
+        let stream = nodes.active().msc.state().transcoded(super::id(5)).expect("it passes there");
         let (sequence, timestamp) =
             (b.sequence.wrapping_add(500), b.timestamp.wrapping_add(80_000));
         let end = codec::Side::B;

@@ -6,8 +6,8 @@ use media::Use;
 use media::program::{Digit, Guard as FlowGuard, Statistics, StreamStatistics};
 
 #[test]
-fn a_section_becomes_ranges_addresses_and_a_default_route() {
-    let mut world = World::adopted(SITE);
+fn a_section_becomes_ranges_of_ports() {
+    let world = World::adopted(SITE);
     let ranges: Vec<(String, u16, u16)> = world
         .plane
         .ranges()
@@ -16,18 +16,6 @@ fn a_section_becomes_ranges_addresses_and_a_default_route() {
         .collect();
     let wanted = [("2001:db8::1", 20_000), ("192.0.2.1", 20_000), ("192.0.2.2", 30_000)];
     assert_eq!(ranges, wanted.map(|(address, first)| (address.to_owned(), first, 256)));
-    let numbers = &mut Numbers::default();
-    let addresses = &mut world.msc.streams.addresses;
-    let desired =
-        crate::compile::compile(&world.settings.msc, None, Vec::new(), addresses, numbers);
-    let own = desired.things.values().filter_map(|it| match it {
-        Program::Address(it) => Some(format!("{}/{}", it.address, it.length)),
-        _ => None,
-    });
-    let own: Vec<String> = own.collect();
-    // The address of a group that is no interface's own is one beside those.
-    assert_eq!(own, ["192.0.2.1/24", "192.0.2.2/32", "2001:db8::1/64"]);
-    assert_eq!(desired.routes4.len(), 1);
 }
 
 #[test]
@@ -72,7 +60,7 @@ fn a_stream_becomes_a_flow_each_way_and_one_each_for_rtcp() {
     assert!(flows.iter().all(|flow| !flow.settings.is_active));
     world.removes(1, 5, 2);
     assert_eq!(world.plane.flows(), []);
-    assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);
+    assert_eq!(world.msc.state().pairs_in_use(&[0, 1, 2]), 0);
 }
 
 #[test]
@@ -215,8 +203,8 @@ fn counted(packets: u64) -> Notice {
 fn a_reply_that_tells_what_was_counted_waits_for_figures_of_now() {
     let mut world = World::adopted(SITE);
     ng_call(&mut world, "call-1");
-    let ends: Vec<Local> = world.msc.driven.locals(1, Side::A);
-    let ends = [ends, world.msc.driven.locals(1, Side::B)].concat();
+    let ends: Vec<Local> = world.msc.state().ports(1, Side::A);
+    let ends = [ends, world.msc.state().ports(1, Side::B)].concat();
     let flows = world.plane.flows();
     let query = [("command", "query"), ("call-id", "call-1")];
     world.plane.items.clear();
@@ -443,7 +431,7 @@ fn streams_that_share_a_port_are_one_flow_and_it_stays_with_the_last_of_them() {
     world.removes(1, 5, 1);
     world.says(1, Message::Remove { stream: StreamId { call: 5, line: 1 }, generation: 1 });
     assert_eq!(world.plane.flows(), []);
-    assert_eq!(world.msc.streams.book.figures(&[0, 1, 2]).in_use, 0);
+    assert_eq!(world.msc.state().pairs_in_use(&[0, 1, 2]), 0);
 }
 
 #[test]
@@ -527,7 +515,7 @@ fn a_call_of_ng_whose_media_cannot_be_forwarded_is_refused_and_over() {
         assert_eq!(reply.contains("result2:ok"), at == 0, "{reply}");
         let again = world.commands(&format!("{at}_2"), &both("answer", call));
         assert_eq!(again, reply, "it is asked twice");
-        assert_eq!((world.msc.driven.len(), world.plane.flows().len()), (1, 4));
+        assert_eq!((world.msc.state().calls(), world.plane.flows().len()), (1, 4));
     }
     // A reply that is longer than a datagram may be is none.
     let name = "n".repeat(400);

@@ -118,15 +118,19 @@ fn takes_not_all(is_configured: bool) {
         nodes.syncs();
         assert_eq!(nodes.standby().alarms(), Vec::<String>::new());
     }
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     nodes.active = 1;
     mirror(nodes.active(), Mirrored::Activate { is_current: true });
     let flows = nodes.active().plane.flows();
     if is_configured {
-        assert_eq!((nodes.active().msc.epoch, flows.len()), (epoch, 8));
+        assert_eq!((nodes.active().msc.state().epoch(), flows.len()), (epoch, 8));
         return;
     }
-    assert_ne!(nodes.active().msc.epoch, epoch, "session controllers agree on other keys");
+    assert_ne!(
+        nodes.active().msc.state().epoch(),
+        epoch,
+        "session controllers agree on other keys"
+    );
     assert_eq!(flows, vec![]);
 }
 
@@ -134,14 +138,14 @@ fn takes_not_all(is_configured: bool) {
 fn a_control_that_begins_anew_knows_that_another_node_served_before() {
     let (mut nodes, block) = talking();
     nodes.dies();
-    let epoch = nodes.active().msc.epoch;
+    let epoch = nodes.active().msc.state().epoch();
     let plane = std::mem::take(&mut nodes.active().plane);
     let mut again = started(12, plane, Time::from_millis(9_000));
     // A commit before it is known which of the two it is changes nothing of what is remembered.
     again.msc.configure(again.now, settings(&site(12), None), &mut again.out);
     again.settle();
     mirror(&mut again, Mirrored::Activate { is_current: true });
-    assert_eq!(again.msc.epoch, epoch);
+    assert_eq!(again.msc.state().epoch(), epoch);
     again.greets(2, "ssc1", 7);
     assert_eq!(again.leases(2, "access", 32), [block]);
     // The other one may have begun it and told nobody.

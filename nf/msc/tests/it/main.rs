@@ -10,8 +10,6 @@ mod seeds;
 mod standing;
 mod trails;
 
-use crate::config::{CONTROL_PORT, Msc, NG_PORT};
-use crate::{CHANNELS, Certificate, MediaController, Settings, TRANSCODER};
 use anchor::row::{Envelope, Message, StreamId, read, write};
 use anchor::{Action, Block, Codec, Dtmf, End, Flow as Carried, Guard, Kind, Local, Payload, Rtcp};
 use anchor::{Side, Stream, Trace};
@@ -22,6 +20,8 @@ use forwarder::Launch;
 use forwarder::wire::{self, Reply, Request};
 use machine::{Duration, Time};
 use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said, Tokens};
+use msc::config::{CONTROL_PORT, Msc, NG_PORT};
+use msc::{CHANNELS, Certificate, MediaController, Settings, TRANSCODER};
 use nodes::Program;
 use nodes::program::{Item, Removed};
 use runtime::{
@@ -229,7 +229,7 @@ impl World {
     }
 
     fn notices(&mut self, at: Local, notice: &Notice) {
-        let place = self.msc.streams.addresses.place(at.address, at.port).expect("it stands");
+        let place = self.msc.state().place(at).expect("it stands");
         let (feature, key) = (FEATURE.to_owned(), Name::Flow(place).key());
         self.hears(&Reply::Item(Item { feature, key, value: notice.value() }));
     }
@@ -388,7 +388,7 @@ impl World {
     }
 
     fn alarms(&self) -> Vec<String> {
-        self.msc.alarms(self.now).into_iter().map(|it| it.name).collect()
+        self.msc.state().alarms(self.now).into_iter().map(|it| it.name).collect()
     }
 }
 
@@ -481,7 +481,7 @@ fn a_pair_notices_a_silence_before_what_its_standby_was_told_is_too_old() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_place_and_their_mend() {
+fn mistakes_are_named_with_their_place_and_their_hint() {
     let text = SITE
         .replace("listen = \"127.0.0.1:2970\"\n", "key_file = \"keys\"\n")
         .replace("\"192.0.2.254\"", "\"192.0.3.254\"")

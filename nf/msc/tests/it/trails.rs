@@ -1,7 +1,6 @@
 //! What becomes known of media in the service assurance.
 
 use super::*;
-use crate::over::LAST;
 use media::program::{Statistics, StreamStatistics};
 use serde_json::Value;
 
@@ -91,7 +90,6 @@ fn the_last_figures_of_a_short_call_are_in_its_trail() {
     world.removes(1, 5, 1);
     // Its flows go, and each tells a last time what passed.
     world.notices(ports[0], &counted(147));
-    assert_eq!(LAST, Duration::from_secs(1));
     let all = events(&mut world);
     assert_eq!(names(&all), ["QualityReported", "StreamEnded", "StreamEnded"]);
     let ended = all.iter().map(|(_, event)| event).rfind(|it| it["packets"] == 147).expect("it");

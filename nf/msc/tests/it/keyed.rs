@@ -1,11 +1,11 @@
 //! Connectivity checks and handshakes of ends, as their packets come up.
 
 use super::*;
-use crate::DOOR;
 use anchor::Checks;
 use dtls::{Handshake, In as Told, Out as Wants, Role};
 use machine::Machine as _;
 use media::program::Guard as FlowGuard;
+use msc::DOOR;
 use nodes::datagram::Datagram;
 use runtime::PacketRecord;
 use srtp::Suite;
@@ -37,7 +37,7 @@ impl World {
         to: Local,
         payload: &[u8],
     ) -> Vec<Vec<u8>> {
-        let place = self.msc.streams.addresses.place(to.address, to.port).expect("it stands");
+        let place = self.msc.state().place(to).expect("it stands");
         let from: SocketAddr = from.parse().expect("a place");
         let to = SocketAddr::new(place.address, place.port);
         let mut packet = Vec::new();
