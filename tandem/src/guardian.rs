@@ -15,7 +15,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Runs it.
 pub fn run(asked: &Guardian) -> Result<(), Exit> {
     // It ends when the process has: not before, by what is meant for that.
     for signal in [SIGTERM, SIGINT, SIGHUP] {

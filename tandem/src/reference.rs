@@ -74,17 +74,3 @@ fn api() -> String {
     let document = oam::http::openapi::document(&registry);
     format!("{document:#}\n")
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_reference_in_docs_is_what_the_types_say() {
-        let docs = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
-        let pages = super::pages();
-        assert_eq!(pages.len(), super::FUNCTIONS.len() + 3);
-        for (name, text) in pages {
-            let kept = std::fs::read_to_string(docs.join(&name)).unwrap_or_default();
-            assert!(kept == text, "docs/{name} is stale: `tandem reference docs`");
-        }
-    }
-}

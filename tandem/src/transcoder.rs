@@ -13,7 +13,6 @@ use forwarder::ToPackets;
 use msc::config::TranscoderStart;
 use std::path::Path;
 
-/// Runs it.
 pub fn run(asked: Transcoder) -> Result<(), Exit> {
     oam::log::Levels::install(&oam::Section::default().log).map(drop).map_err(Exit::Failed)?;
     let keys = asked.key_file.map(|file| keys::read(Path::new(""), &file));

@@ -73,6 +73,7 @@ fn line(command: &Command, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::cli::Cli;
+    use crate::functions::ROWS;
     use clap::CommandFactory as _;
 
     #[test]
@@ -89,6 +90,16 @@ mod tests {
                 }
             }
             assert!(help.contains("--site") && help.contains("Usage:"), "{help}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_every_kind_stand_in_a_group() {
+        let is_grouped = |word: &String| GROUPS.iter().any(|(_, own)| own.contains(&word.as_str()));
+        for row in ROWS.iter().filter(|row| row.key != "echo") {
+            let others: Vec<String> =
+                (row.commands)().into_iter().filter(|it| !is_grouped(it)).collect();
+            assert_eq!(others, Vec::<String>::new(), "{}", row.key);
         }
     }
 }

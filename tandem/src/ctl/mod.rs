@@ -44,8 +44,6 @@ macro_rules! words {
         }
     };
 }
-#[cfg(test)]
-pub(crate) use words;
 functions!(words);
 
 /// Carries a command out.

@@ -191,4 +191,12 @@ mod tests {
         };
         assert_eq!(schemas.keys().filter(numbered).collect::<Vec<_>>(), Vec::<&String>::new());
     }
+
+    #[test]
+    fn the_console_has_a_name_for_every_kind() {
+        let kinds = include_str!("../../../console/src/lib/kinds.ts");
+        for row in ROWS.iter().filter(|row| row.key != "echo") {
+            assert!(kinds.contains(&format!("\n  {}: {{ name: ", row.key)), "{}", row.key);
+        }
+    }
 }

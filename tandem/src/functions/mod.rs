@@ -5,6 +5,9 @@
 
 mod by_diameter;
 mod described;
+#[cfg(test)]
+#[path = "tests/echo.rs"]
+mod echo;
 mod forwarder;
 mod head;
 mod ipsmgw;
@@ -40,7 +43,7 @@ use supervise::StartError;
 /// section. Another kind is another row and its file.
 macro_rules! functions {
     ($then:ident) => {
-        $then! {
+        $crate::functions::with_those_of_tests! { $then
             /// Signalling session controllers.
             ssc: Vec<ssc::config::Ssc>,
             /// Signalling gateways.
@@ -59,6 +62,25 @@ macro_rules! functions {
     };
 }
 pub(crate) use functions;
+
+/// Hands the kinds on as they are shipped.
+#[cfg(not(test))]
+macro_rules! with_those_of_tests {
+    ($then:ident $($rows:tt)*) => { $then! { $($rows)* } };
+}
+
+/// Hands the kinds on with one that tests alone have: what a row brings, they hold with it.
+#[cfg(test)]
+macro_rules! with_those_of_tests {
+    ($then:ident $($rows:tt)*) => {
+        $then! {
+            $($rows)*
+            /// Functions that send back what they are sent.
+            echo: Vec<echo::config::Echo>,
+        }
+    };
+}
+pub(crate) use with_those_of_tests;
 
 /// What functions stand on.
 #[derive(Clone)]

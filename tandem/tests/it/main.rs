@@ -18,6 +18,7 @@ mod monitoring;
 mod operator;
 mod pages;
 mod pool;
+mod reference;
 mod reflector;
 mod sctp;
 mod signalling;

@@ -1,0 +1,11 @@
+//! What a responder counts.
+
+event::facts! {
+    /// The facts of a responder.
+    pub enum Fact {
+        /// Datagrams that were sent back.
+        Answered = Counter, "echo_answered_total";
+        /// Datagrams that were not: too long, or of a service.
+        Refused = Counter, "echo_refused_total";
+    }
+}
