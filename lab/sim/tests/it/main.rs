@@ -7,5 +7,6 @@ mod m3ua;
 mod pipes;
 mod signalling;
 mod soak;
+mod ss7_laws;
 mod transactions;
 mod work;
