@@ -7,6 +7,17 @@ export const AGAIN_MS = 5_000;
 /** A question that failed so often waits no longer than this many times its usual pause. */
 const PAUSES_MAX = 4;
 
+/** What each of several functions answers, in one list whose rows say whose they are. */
+export async function ofAll<T>(
+  names: string[],
+  ask: (name: string) => Promise<T[]>,
+): Promise<(T & { function: string })[]> {
+  const answered = names.map(async (name) =>
+    (await ask(name)).map((row) => ({ ...row, function: name })),
+  );
+  return (await Promise.all(answered)).flat();
+}
+
 export interface Polled<T> {
   /** The last answer; null until there is one of this very question. */
   readonly value: T | null;
