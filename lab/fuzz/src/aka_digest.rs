@@ -63,7 +63,6 @@ fn tokens(octets: &[u8]) {
     }
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let Some((kind, rest)) = octets.split_first() else { return };
     match kind % 3 {

@@ -111,7 +111,6 @@ fn version(text: &[u8]) -> Option<u64> {
     sdp::Session::parse(text).ok().map(|session| session.origin().version)
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let [a, b, rest @ ..] = octets else { return };
     let policies = [policy(*a), policy(*b)];

@@ -2,7 +2,6 @@
 
 use anchor::row::{Message, read, write};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut rest = octets;
     while let Ok(Some((envelope, length))) = read(rest) {

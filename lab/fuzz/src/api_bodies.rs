@@ -212,7 +212,6 @@ fn judge(asker: &Asker, right: &Right, status: StatusCode, headers: &HeaderMap, 
     }
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut script = Script::new(input);
     let world = World::new();

@@ -24,7 +24,6 @@ ber::sequence! {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     for element in Reader::new(bytes) {
         match element {

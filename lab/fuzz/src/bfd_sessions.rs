@@ -5,7 +5,6 @@ use bfd::{AuthType, Authentication, In, Key, Limits, Path, Received, SessionSett
 use bfd::{State, Timers};
 use machine::{Duration, Machine, Time};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut machine = Sessions::new(Limits::default(), [7; 32]);
     let mut now = Time::from_millis(1);

@@ -40,7 +40,6 @@ fn update(message: &[u8], context: &Context) {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     // The first octet chooses what was negotiated, the header is made right around the rest.
     let Some((choice, body)) = bytes.split_first() else { return };

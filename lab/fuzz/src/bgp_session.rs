@@ -6,7 +6,6 @@ use bgp::family::{Family, FamilySet};
 use bgp::{ConnectionId, In, Out, PeerAs, Session, Settings};
 use machine::{Duration, Machine, Time};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let families = FamilySet::only(Family::Ipv4Unicast);
     let settings = Settings::new(Offer::modern(65_000, 1, 90, families), PeerAs::Any);

@@ -3,7 +3,6 @@
 
 use bmp::{Framing, HEADER_BYTES, Message, frame, write_route_monitoring};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut rest = octets;
     loop {

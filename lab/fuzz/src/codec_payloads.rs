@@ -13,7 +13,6 @@ use rtp::{Header, Packet};
 /// event 200, of sound 120; and what was left before.
 const PACKET_MS_MAX: usize = 500;
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     for band in [Band::Narrow, Band::Wide] {
         for packing in [Packing::BandwidthEfficient, Packing::OctetAligned] {

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(Dictionary::default);
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     if let Framing::Message(length) = frame(bytes) {
         assert!((20..=MESSAGE_OCTETS_MAX).contains(&length));

@@ -106,7 +106,6 @@ impl World {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let now = Time::from_millis(1_700_000_000_000);
     let mut world = World { node: node(now), now, out: Vec::new(), asked: Vec::new() };

@@ -146,7 +146,6 @@ fn datagram(payload: &[u8], is_v6: bool) -> Vec<u8> {
     packet
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let Some((&choice, mut rest)) = octets.split_first_chunk() else { return };
     let mut association = Association::new(choice, octets);

@@ -2,7 +2,6 @@
 
 use guardian::Word;
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     if let Some(word) = Word::read(bytes) {
         assert_eq!(word.write().as_deref(), Some(bytes));

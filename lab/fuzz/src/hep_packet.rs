@@ -1,6 +1,5 @@
 //! Any bytes as a HEP3 packet: nothing panics, and what is understood survives a round trip.
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let _ = (hep::frame(bytes), hep::compressed_payload(bytes));
     if let Ok(walk) = hep::chunks(bytes) {

@@ -3,7 +3,6 @@
 
 use m3ua::codec::{Data, Framing, MESSAGE_BYTES_MAX, Message, MessageType, RoutingKey, Tag, frame};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     if let Framing::Message(length) = frame(bytes) {
         assert!(length <= bytes.len() && length <= MESSAGE_BYTES_MAX);

@@ -6,7 +6,6 @@ use m3ua::{In, Key, Parameters, PeerSettings, Process, Registration, Role, Serve
 use m3ua::{Settings, Side};
 use machine::{Duration, Machine, Time};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     for role in [Role::Sgp, Role::Asp, Role::IpspDouble] {
         let mut parameters = Parameters::rfc4666();

@@ -54,7 +54,6 @@ static COMPILED: LazyLock<Rules> = LazyLock::new(|| {
     Rules::compile(&site.rule, &["access"]).expect("the rules compile")
 });
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut scratch = Scratch::default();
     for direction in [Direction::In, Direction::Out] {

@@ -10,7 +10,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 const LINES_MAX: usize = 300;
 const POINTS_MAX: usize = 240;
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let lines = octets.split(|octet| *octet == b'\n').take(LINES_MAX);
     let timed = lines.zip(1_800_000_000u64..);

@@ -312,7 +312,6 @@ fn abstract_address(name: &[u8]) -> (libc::sockaddr_un, libc::socklen_t) {
     (address, length as libc::socklen_t)
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut draw = Octets(octets);
     let role = if draw.next() & 1 == 0 { Role::Master } else { Role::Slave };

@@ -13,7 +13,6 @@ fn message(message: &Message<'_>) {
     }
 }
 
-/// Runs one input.
 pub fn run(file: &[u8]) {
     let whole: Vec<_> = Records::new(file).map_while(Result::ok).collect();
     let mut pieces = Vec::new();

@@ -42,7 +42,6 @@ impl Counters for Nothing {
     }
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut place = Place(Ports::new());
     let mut random = counting();

@@ -49,7 +49,6 @@ fn packet(kind: u8, body: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut pair = [instance(0), instance(1)];
     let mut now = Time::from_millis(1_000);

@@ -6,7 +6,6 @@ use ospf::lsa::{RouterInformation, Summary};
 use ospf::packet::{Body, Head, PacketType};
 use wire::Cursor;
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     if let Ok((head, packet)) = Head::read(octets) {
         let _ = Body::read(head.kind, packet);

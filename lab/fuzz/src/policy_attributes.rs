@@ -40,7 +40,6 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     policies.policy(policies.named("curious").expect("it is there")).clone()
 });
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     // Family, validation, and how long key and next hop are, then these and the attributes.
     let [family, validation, key, next_hop, rest @ ..] = bytes else { return };

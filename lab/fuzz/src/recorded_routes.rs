@@ -3,7 +3,6 @@
 
 use routes::{Keys, Origin, Recorded};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let recorded = Recorded::read(octets);
     let mut keys = Keys::new();

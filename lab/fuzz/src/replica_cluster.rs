@@ -152,7 +152,6 @@ impl World {
     }
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut script = Script::new(input);
     let mut world = World::new();

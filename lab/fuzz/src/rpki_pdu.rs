@@ -4,7 +4,6 @@
 use machine::{Duration, Machine, Time};
 use rpki::{CacheId, Client, In, Out, Settings};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut client = Client::new(Settings::new(2));
     let (mut out, mut now, cache) = (Vec::new(), Time::ZERO, CacheId(0));

@@ -4,7 +4,6 @@
 use rtp::rtcp::xr::Block;
 use rtp::rtcp::{Compound, Form, Packet, PacketType, rewrite_sources, write_report};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let strict = Compound::read(bytes, Form::Compound);
     let Ok(all) = Compound::read(bytes, Form::ReducedSize) else {

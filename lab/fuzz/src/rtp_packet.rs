@@ -6,7 +6,6 @@ use rtp::comfort_noise::ComfortNoise;
 use rtp::event::Detector;
 use rtp::{Datagram, Header, NtpMiddle, Packet, Reception, Rewrite};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let _ = Datagram::of(bytes);
     if let Ok(packet) = Packet::read(bytes) {

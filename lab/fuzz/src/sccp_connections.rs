@@ -148,7 +148,6 @@ impl Nodes {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let mut world =
         Nodes { nodes: [node(1), node(2)], now: Time::ZERO, seen: [Vec::new(), Vec::new()] };

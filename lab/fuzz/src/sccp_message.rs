@@ -3,7 +3,6 @@
 
 use sccp::codec::{ConnectionMessage, Management, Message, Unit};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let message = match Message::read(bytes) {
         Ok(message) => message,

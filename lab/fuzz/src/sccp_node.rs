@@ -62,7 +62,6 @@ fn node() -> Node {
     Node::new(settings, Rules::new(rules).expect("they have targets"))
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let (mut node, mut now, mut out) = (node(), Time::ZERO, Vec::new());
     node.step(now, In::State(6, true), &mut out);

@@ -6,7 +6,6 @@ use sccp::codec::{Address, Digits, Title};
 use screening::config::{Location, Network, Own, Rule, RuleFile, Subscriber};
 use screening::{LastPlaces, Screen, Subject, Way, answer};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let rule = |name: &str| Rule { name: name.to_owned(), ..Rule::default() };
     let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

@@ -39,7 +39,6 @@ fn meet(ends: &mut [Endpoint; 2], mut out: Vec<Out>, now: Time) -> u32 {
     tag
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut now = Time::from_millis(1);
     let mut ends = [endpoint(0), endpoint(1)];

@@ -137,7 +137,6 @@ impl World {
     }
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let (mut world, mut script) = (World::new(), Script::new(input));
     while !script.is_over() {

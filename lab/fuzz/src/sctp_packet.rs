@@ -3,7 +3,6 @@
 
 use sctp::codec::{Chunk, Packet};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let Ok(packet) = Packet::read(bytes) else { return };
     let _ = packet.checksum_holds();

@@ -6,7 +6,6 @@ use srtp::dtls::{Description, Fingerprint};
 use srtp::sdes::{self, Policy};
 use srtp::{MasterKey, Suite};
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let lines = || octets.split(|&octet| octet == b'\n');
     if let Ok(Some(fingerprint)) = Fingerprint::parse(octets) {

@@ -3,7 +3,6 @@
 
 use sdp::Session;
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let cut = octets.iter().position(|&octet| octet == 0).unwrap_or(octets.len());
     let offer = read(&octets[..cut]);

@@ -2,7 +2,6 @@
 
 use sip::Message;
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     match Message::parse(bytes) {
         Ok(message) => {

@@ -2,7 +2,6 @@
 
 use sip::{Framing, Message, frame};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let mut at = 0;
     while at < bytes.len() {

@@ -2,7 +2,6 @@
 
 use sip::{NameAddr, Uri, Via};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     match Uri::parse(bytes) {
         Ok(uri) => {

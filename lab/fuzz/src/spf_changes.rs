@@ -18,7 +18,6 @@ fn change(graph: &mut Graph, edges: &mut Vec<EdgeId>, word: [u8; 4]) {
     }
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let mut graph = Graph::new(Limits { nodes: 16, edges: 256 });
     for at in 0..NODES {

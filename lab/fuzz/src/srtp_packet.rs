@@ -79,7 +79,6 @@ impl Direction {
     }
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let Some((&choice, mut rest)) = octets.split_first() else { return };
     let mut direction = Direction::new(choice, octets);

@@ -326,7 +326,6 @@ fn uri_of(value: &[u8]) -> Option<&[u8]> {
     Some(&value[begin..begin + length])
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let (mut world, mut script) = (World::new(), Script::new(input));
     for _ in 0..STEPS_MAX {

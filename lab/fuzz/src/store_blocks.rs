@@ -76,7 +76,6 @@ fn meddle(octets: &mut Vec<u8>, script: &mut Script<'_>) {
     octets.truncate(FILE_MAX);
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut script = Script::new(input);
     let mut files = FILES.clone();

@@ -35,7 +35,6 @@ fn step(agent: &mut Agent, now: Time, pair: Pair, octets: &[u8]) {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     if let Ok(message) = Message::read(bytes) {
         let _ = (message.fingerprint(), message.integrity(PASSWORD), message.refusal());

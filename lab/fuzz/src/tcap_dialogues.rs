@@ -23,7 +23,6 @@ const INVOKE: Say<'static> = Say::Invoke {
     parameter: None,
 };
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let settings = Settings {
         shard: 0,

@@ -3,7 +3,6 @@
 
 use tcap::codec::{Dialogue, Message, Payload, TransactionId, Writer};
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let message = match Message::read(bytes) {
         Ok(message) => message,

@@ -138,7 +138,6 @@ impl World {
     }
 }
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let mut world = World::new();
     let mut rest = bytes;

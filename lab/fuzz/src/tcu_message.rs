@@ -10,7 +10,6 @@ use tcu::{Cut, Request, Speech, Spelling, ToGateway, cut};
 /// 0.4.0.0.1.0.20.3.
 const SHORT_MESSAGES: &[u8] = &[4, 0, 0, 1, 0, 20, 3];
 
-/// Runs one input.
 pub fn run(bytes: &[u8]) {
     let Some((direction, message)) = bytes.split_first() else { return };
     if let Cut::Message(length) = cut(message) {

@@ -74,7 +74,6 @@ fn meddle(octets: &mut Vec<u8>, script: &mut Script<'_>) -> bool {
     *octets != before
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut script = Script::new(input);
     let mut server = Side::new(Session::server(&CONTEXT).expect("it has a certificate"));

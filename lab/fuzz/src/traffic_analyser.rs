@@ -27,7 +27,6 @@ fn streams(is_short: bool) -> Vec<Stream> {
     stacks.into_iter().map(stream).collect()
 }
 
-/// Runs one input.
 pub fn run(octets: &[u8]) {
     let [form, seed, rest @ ..] = octets else { return };
     let mut rest = rest.iter().copied();

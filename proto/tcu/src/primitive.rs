@@ -354,51 +354,56 @@ pub enum Request {
     Network(NetworkRequest),
 }
 
-impl Indication {
-    /// The dialogue that it is about.
-    #[must_use]
-    pub const fn dialogue(&self) -> Option<u64> {
-        match self {
-            Self::Begin { dialogue, .. }
-            | Self::Continue { dialogue, .. }
-            | Self::End { dialogue, .. }
-            | Self::UAbort { dialogue, .. }
-            | Self::PAbort { dialogue, .. }
-            | Self::Notice { dialogue, .. }
-            | Self::LocalReject { dialogue, .. }
-            | Self::Cancel { dialogue, .. }
-            | Self::Begun { dialogue, .. }
-            | Self::Resume { dialogue, .. } => Some(*dialogue),
-            Self::Refused { dialogue, .. } => *dialogue,
+/// The dialogue that an indication is about, whether it is read or changed.
+macro_rules! dialogue_of_indication {
+    ($it:expr, $dialogue:ident => $of_one:expr, $of_some:expr) => {
+        match $it {
+            Self::Begin { dialogue: $dialogue, .. }
+            | Self::Continue { dialogue: $dialogue, .. }
+            | Self::End { dialogue: $dialogue, .. }
+            | Self::UAbort { dialogue: $dialogue, .. }
+            | Self::PAbort { dialogue: $dialogue, .. }
+            | Self::Notice { dialogue: $dialogue, .. }
+            | Self::LocalReject { dialogue: $dialogue, .. }
+            | Self::Cancel { dialogue: $dialogue, .. }
+            | Self::Begun { dialogue: $dialogue, .. }
+            | Self::Resume { dialogue: $dialogue, .. } => $of_one,
+            Self::Refused { dialogue: $dialogue, .. } => $of_some,
             Self::Uni { .. }
             | Self::State { .. }
             | Self::PointCode { .. }
             | Self::Slow(_)
             | Self::Network(_) => None,
         }
+    };
+}
+
+/// The same of a request.
+macro_rules! dialogue_of_request {
+    ($it:expr, $dialogue:ident => $of_one:expr) => {
+        match $it {
+            Self::Continue { dialogue: $dialogue, .. }
+            | Self::End { dialogue: $dialogue, .. }
+            | Self::UAbort { dialogue: $dialogue, .. }
+            | Self::Cancel { dialogue: $dialogue, .. }
+            | Self::TimerReset { dialogue: $dialogue, .. }
+            | Self::Keep { dialogue: $dialogue, .. } => $of_one,
+            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
+        }
+    };
+}
+
+impl Indication {
+    /// The dialogue that it is about.
+    #[must_use]
+    pub const fn dialogue(&self) -> Option<u64> {
+        dialogue_of_indication!(self, it => Some(*it), *it)
     }
 
     /// The same, for who numbers dialogues of several gateways.
     #[must_use]
     pub const fn dialogue_mut(&mut self) -> Option<&mut u64> {
-        match self {
-            Self::Begin { dialogue, .. }
-            | Self::Continue { dialogue, .. }
-            | Self::End { dialogue, .. }
-            | Self::UAbort { dialogue, .. }
-            | Self::PAbort { dialogue, .. }
-            | Self::Notice { dialogue, .. }
-            | Self::LocalReject { dialogue, .. }
-            | Self::Cancel { dialogue, .. }
-            | Self::Begun { dialogue, .. }
-            | Self::Resume { dialogue, .. } => Some(dialogue),
-            Self::Refused { dialogue, .. } => dialogue.as_mut(),
-            Self::Uni { .. }
-            | Self::State { .. }
-            | Self::PointCode { .. }
-            | Self::Slow(_)
-            | Self::Network(_) => None,
-        }
+        dialogue_of_indication!(self, it => Some(it), it.as_mut())
     }
 
     /// Whether the dialogue is over with it.
@@ -425,29 +430,13 @@ impl Request {
     /// The dialogue that it is about.
     #[must_use]
     pub const fn dialogue(&self) -> Option<u64> {
-        match self {
-            Self::Continue { dialogue, .. }
-            | Self::End { dialogue, .. }
-            | Self::UAbort { dialogue, .. }
-            | Self::Cancel { dialogue, .. }
-            | Self::TimerReset { dialogue, .. }
-            | Self::Keep { dialogue, .. } => Some(*dialogue),
-            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
-        }
+        dialogue_of_request!(self, it => Some(*it))
     }
 
     /// The same, for who numbers dialogues of several gateways.
     #[must_use]
     pub const fn dialogue_mut(&mut self) -> Option<&mut u64> {
-        match self {
-            Self::Continue { dialogue, .. }
-            | Self::End { dialogue, .. }
-            | Self::UAbort { dialogue, .. }
-            | Self::Cancel { dialogue, .. }
-            | Self::TimerReset { dialogue, .. }
-            | Self::Keep { dialogue, .. } => Some(dialogue),
-            Self::Uni { .. } | Self::Begin { .. } | Self::State { .. } | Self::Network(_) => None,
-        }
+        dialogue_of_request!(self, it => Some(it))
     }
 
     /// What it sends of a message.
