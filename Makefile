@@ -1,5 +1,5 @@
 # make demo   SIP calls through Tandem's session border controller, shown in a web page;
-#             SCENE=rr (or pe, ss7) plays another scene
+#             SCENE=rr plays another scene; `tandem demo` lists them
 # make test   every check and test of the house
 # make package   a Debian package and an OCI image in target/package
 # make lint   formatting, lints, licences and sources of what Tandem depends on
@@ -13,7 +13,7 @@
 # A build needs Rust, Node.js and a C compiler with its linker; the demo's calls need SIPp.
 BUILD_PACKAGES := build-essential
 DEMO_PACKAGES := sip-tester
-# What looks at packages and images, and runs them.
+# What looks at packages and images, and runs them; the demo's calls are played from the package.
 PACKAGE_PACKAGES := crun lintian podman skopeo
 # What tests hold Tandem against, and what they look at it with.
 TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool \
@@ -51,7 +51,7 @@ setup-python: setup
 setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(PACKAGE_PACKAGES) $(TEST_PACKAGES)
 setup-build: PACKAGES = $(BUILD_PACKAGES)
 setup-demo: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES)
-setup-package: PACKAGES = $(BUILD_PACKAGES) $(PACKAGE_PACKAGES)
+setup-package: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(PACKAGE_PACKAGES)
 
 setup setup-build setup-demo setup-package:
 	@missing=$$(for p in $(PACKAGES); do \
@@ -86,7 +86,7 @@ build: setup-build console
 demo: setup-demo console
 	@echo "== build: tandem (profile demo); some minutes, once"
 	@$(CARGO) build --profile demo --package tandem
-	@echo "== demo: the scene $(SCENE); make demo SCENE=rr (or pe, ss7, media) plays another"
+	@echo "== demo: the scene $(SCENE); make demo SCENE=rr plays another; tandem demo lists them"
 	@$(TARGET)/demo/tandem demo $(SCENE)
 
 package: setup-package console

@@ -174,7 +174,7 @@ pub struct Ctl {
 pub enum CtlCommand {
     /// The site and its functions.
     Site,
-    /// Wait until the site serves.
+    /// Wait until the site serves; where none is named (`--site`), it says which one does.
     Wait,
     /// What one kind of function knows.
     #[command(flatten)]

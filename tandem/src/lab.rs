@@ -128,7 +128,8 @@ pub fn demo(asked: &Demo) -> Result<(), Exit> {
 }
 
 fn scenes() -> Result<(), Exit> {
-    let line = |scene: &demo::Scene| format!("{:<6}{}\n", scene.name, scene.line);
+    let width = demo::SCENES.iter().map(|scene| scene.name.len()).max().unwrap_or(0) + 2;
+    let line = |scene: &demo::Scene| format!("{:<width$}{}\n", scene.name, scene.line);
     let lines: String = demo::SCENES.iter().map(line).collect();
     output::text(&format!("{lines}\n`tandem demo NAME` plays one, with its page in the console.\n"))
 }

@@ -9,6 +9,7 @@
 //! A scene is a file with a type that implements [`Play`], and a row of [`SCENES`].
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod hlr;
 mod ims;
 mod media;
@@ -20,6 +21,7 @@ mod scene;
 mod screen;
 mod sms;
 mod ss7;
+mod start;
 
 pub use place::Place;
 pub use scene::{Figure, Play, Programme, Scene};
@@ -30,8 +32,16 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// The scenes, in the order in which they are listed; the first is that of `make demo`.
-pub const SCENES: &[Scene] =
-    &[sbc::SCENE, rr::SCENE, pe::SCENE, ss7::SCENE, media::SCENE, ims::SCENE, sms::SCENE];
+pub const SCENES: &[Scene] = &[
+    sbc::SCENE,
+    rr::SCENE,
+    pe::SCENE,
+    ss7::SCENE,
+    cluster::SCENE,
+    media::SCENE,
+    ims::SCENE,
+    sms::SCENE,
+];
 
 /// How to play.
 #[derive(Debug, Clone)]
@@ -103,7 +113,7 @@ mod tests {
     #[test]
     fn every_scene_is_named_once_and_says_in_a_few_lines_what_it_shows() {
         let names: Vec<_> = SCENES.iter().map(|scene| scene.name).collect();
-        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "media", "ims", "sms"]);
+        assert_eq!(names, ["sbc", "rr", "pe", "ss7", "cluster", "media", "ims", "sms"]);
         for scene in SCENES {
             assert!((1..=4).contains(&scene.about.len()), "{}", scene.name);
             assert!(scene.about.iter().all(|line| line.len() <= 90), "{}", scene.name);

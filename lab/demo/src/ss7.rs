@@ -10,13 +10,12 @@ use crate::hlr::{self, Hlr};
 use crate::place::Place;
 use crate::scene::{Figure, Play, Programme, Scene};
 use crate::screen::Screen;
+use crate::start::Start;
 use failover::{Asp, ECHOED};
 use report::site::Site;
 use report::site_file::SiteFile;
 use serde_json::Value;
-use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -87,19 +86,6 @@ struct Ss7 {
     answers: u64,
 }
 
-/// How one of those that share is started.
-struct Start {
-    directory: PathBuf,
-    text: String,
-    api: SocketAddr,
-}
-
-impl Start {
-    fn start(&self, place: &Place) -> anyhow::Result<Site> {
-        Site::start(&Site::spec(&place.tandem, &self.directory), &self.text, self.api)
-    }
-}
-
 fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
     let local = [127, 0, 0, 1];
     let api = place.address(local, 8080)?;
@@ -137,12 +123,8 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
 
 fn start_of(place: &Place, who: Sharing, udp: u16) -> anyhow::Result<Start> {
     let Sharing { name, host } = who;
-    let directory = place.directory.join(name);
-    fs::create_dir(&directory)?;
-    let api = peers::free_port([127, 0, 0, 1].into())?;
     let own = peers::free_port(host.into())?.port();
-    let text = sharing(SiteFile::new(name, &directory, api), host, [own, udp]);
-    Ok(Start { directory, text, api })
+    Start::beside(place, name, |site| sharing(site, host, [own, udp]))
 }
 
 fn dotted(host: [u8; 4]) -> String {

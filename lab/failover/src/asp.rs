@@ -27,10 +27,17 @@ pub struct Asp {
     buffer: Vec<u8>,
     came: u64,
     others: u64,
+    /// Those others that have come in this turn.
+    kept: Vec<Transfer>,
 }
 
 fn point_code(number: u32) -> anyhow::Result<PointCode> {
     PointCode::new(number).context("a point code")
+}
+
+/// Whether an MSU is one of those that [`Asp::echo`] sends.
+fn is_echo(msu: &Transfer) -> bool {
+    msu.si == ECHOED && msu.payload.len() == OCTETS
 }
 
 impl Asp {
@@ -52,7 +59,8 @@ impl Asp {
         let stream = TcpStream::connect(to)?;
         stream.set_read_timeout(Some(TURN))?;
         stream.set_nodelay(true)?;
-        let mut asp = Self { process, peer, stream, buffer: Vec::new(), came: 0, others: 0 };
+        let (buffer, kept, came, others) = (Vec::new(), Vec::new(), 0, 0);
+        let mut asp = Self { process, peer, stream, buffer, came, others, kept };
         asp.tell(m3ua::In::CommunicationUp(peer, None))?;
         let begun = Instant::now();
         while !asp.process.is_active(peer, server) {
@@ -68,18 +76,22 @@ impl Asp {
         for wanted in outs {
             match wanted {
                 Out::Send(_, _, bytes) => self.stream.write_all(&bytes)?,
-                Out::Indicate(Indication::Transfer(.., msu)) if msu.payload.len() == OCTETS => {
-                    self.came += 1;
+                Out::Indicate(Indication::Transfer(.., msu)) if is_echo(&msu) => self.came += 1,
+                Out::Indicate(Indication::Transfer(.., msu)) => {
+                    self.others += 1;
+                    self.kept.push(msu);
                 }
-                Out::Indicate(Indication::Transfer(..)) => self.others += 1,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Takes what comes within a turn.
-    fn hear(&mut self) -> anyhow::Result<()> {
+    /// Takes what comes within a turn: the MSUs that are no echo.
+    ///
+    /// # Errors
+    /// When the connection ends.
+    pub fn hear(&mut self) -> anyhow::Result<Vec<Transfer>> {
         let mut octets = [0; 16_384];
         match self.stream.read(&mut octets) {
             Ok(0) => anyhow::bail!("the gateway has closed the connection"),
@@ -91,16 +103,24 @@ impl Asp {
             let message: Vec<u8> = self.buffer.drain(..length).collect();
             self.tell(m3ua::In::Message(self.peer, 0, Bytes::from(message)))?;
         }
-        Ok(())
+        Ok(core::mem::take(&mut self.kept))
     }
 
-    fn send(&mut self, number: u64) -> anyhow::Result<()> {
+    /// Sends an MSU, which is not expected back.
+    ///
+    /// # Errors
+    /// When the connection ends.
+    pub fn send(&mut self, msu: Transfer) -> anyhow::Result<()> {
+        self.tell(m3ua::In::Transfer(msu))
+    }
+
+    fn send_echoed(&mut self, number: u64) -> anyhow::Result<()> {
         let payload = Bytes::copy_from_slice(&number.to_be_bytes().repeat(OCTETS / 8));
         let (opc, dpc) = (point_code(1)?, point_code(2)?);
         let [sls, ..] = number.to_le_bytes();
         let (network, sls) = (None, sls & 15);
         let msu = Transfer { network, opc, dpc, si: ECHOED, ni: 2, mp: 0, sls, payload };
-        self.tell(m3ua::In::Transfer(msu))
+        self.send(msu)
     }
 
     /// MSUs that came and that are none of those that were sent.
@@ -126,7 +146,7 @@ impl Asp {
         while begun.elapsed() < length + drain && self.came < asked {
             let due = (rate * begun.elapsed().as_secs_f64()) as u64;
             while sent < due.min(asked) {
-                self.send(sent)?;
+                self.send_echoed(sent)?;
                 sent += 1;
             }
             self.hear()?;

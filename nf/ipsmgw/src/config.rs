@@ -623,9 +623,16 @@ impl Ipsmgw {
                 issues.push(Issue::new(at, "they are no digits", "write what numbers begin with"));
             }
         }
-        if centre.country_code.as_deref().is_some_and(|it| !are_digits(it) || it.len() > 3) {
+        if let Some(code) = centre.country_code.as_deref() {
             let at = "centre.country_code";
-            issues.push(Issue::new(at, "it is no country code", "write one to three digits"));
+            let begins = |it: &String| it.starts_with(code) || code.starts_with(it.as_str());
+            if !are_digits(code) || code.len() > 3 {
+                issues.push(Issue::new(at, "it is no country code", "write one to three digits"));
+            } else if !centre.numbers.is_empty() && !centre.numbers.iter().any(begins) {
+                let what = format!("none of `numbers` begins with {code}: nobody is found by it");
+                let hint = "write the code that `numbers` begin with, or leave it out";
+                issues.push(Issue::new(at, what, hint));
+            }
         }
         if centre.retries_s.is_empty() || centre.retries_s.contains(&0) {
             let hint = "write seconds, as in [60, 300, 3600]";

@@ -226,6 +226,7 @@ impl ShortMessageGateway {
     }
 
     fn request(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
+        self.border.hops.heard(at.now, &at.flow);
         let message = at.message;
         let answers = message.first(Header::InReplyTo).and_then(|it| str::from_utf8(it).ok());
         let trail = answers.and_then(|it| self.gateway.trail_of(it));
@@ -336,6 +337,8 @@ impl ShortMessageGateway {
                 }
             }
             User::Probe(probed) => {
+                // Of which trail it is its Call-ID says.
+                self.wire.received(at.now, &at.flow, None, at.bytes);
                 if status >= 200 {
                     self.probed(at.now, probed, status != 503 && status != 408);
                 }

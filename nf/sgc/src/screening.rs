@@ -174,7 +174,8 @@ impl Screening {
         transfer: &Transfer,
         of: Context<'_>,
     ) -> Option<Why> {
-        let screen = self.screens.get(&from)?;
+        // Of whom nothing is known nothing may come.
+        let Some(screen) = self.screens.get(&from) else { return Some(Why::Origin) };
         if of.own.has(transfer.network, transfer.opc) {
             return Some(Why::Own);
         }

@@ -198,6 +198,11 @@ impl Run {
         })
     }
 
+    /// Whether the first tag of all records has that value.
+    fn has_alone(&self, value: u16) -> bool {
+        self.tags[0].as_deref().is_some_and(|values| values == [value])
+    }
+
     /// Adds what matches to `newest`.
     pub fn search(&self, query: &Query, newest: &mut Newest) -> Result<(), StoreError> {
         let (earliest, latest) = self.start_us;
@@ -207,6 +212,8 @@ impl Run {
             let (Some((low, high)), Some(values)) = (range, values) else { return true };
             values.iter().any(|value| (low..=high).contains(&value))
         });
+        // Of a run in which all have what is not wanted no row is read.
+        let wanted = wanted && !query.without.is_some_and(|it| self.has_alone(it));
         if late || latest < query.from_us || !wanted || !newest.wants(latest) {
             return Ok(());
         }
@@ -397,6 +404,25 @@ mod tests {
             expected.truncate(query.limit);
             assert_eq!(newest.hits, expected, "{query:?}");
         }
+    }
+
+    #[test]
+    fn a_run_of_nothing_but_what_is_not_wanted_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run-0");
+        let mut records = records(100);
+        records.iter_mut().for_each(|(record, _)| record.head.tags[0] = 4);
+        let run = write(&path, 4, 9, &records).unwrap();
+        let hits = |without: u16| {
+            let mut newest = Newest::new(9);
+            let query = Query { without: Some(without), limit: 9, ..Query::default() };
+            run.search(&query, &mut newest).map(|()| newest.hits.len())
+        };
+        assert_eq!((hits(3).unwrap(), hits(4).unwrap()), (9, 0));
+        // What is cut after it was opened is found out by who reads it.
+        std::fs::write(&path, b"").unwrap();
+        assert!(hits(3).is_err());
+        assert_eq!(hits(4).unwrap(), 0);
     }
 
     #[test]

@@ -253,11 +253,14 @@ impl NextHops {
         if self.down == 0 {
             return;
         }
+        // A doorway of both families shows addresses of IPv4 as such of IPv6.
+        let address = |flow: &Flow| flow.remote.ip().to_canonical();
+        let from = address(there);
         for hop in &mut self.hops {
             let interval = hop.interval;
             let is_meant = |it: &&mut Endpoint| {
                 let was_long_ago = it.probe_at + HEARD_PAUSE <= now + interval;
-                let is_there = it.flow.remote.ip() == there.remote.ip();
+                let is_there = address(&it.flow) == from;
                 is_there && it.health == Health::Down && was_long_ago
             };
             hop.endpoints

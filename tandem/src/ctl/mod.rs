@@ -121,14 +121,24 @@ fn awaited(client: &Client) -> Result<Option<String>, Exit> {
 }
 
 /// Waits until every function runs, and forwarders are there. A site that starts may not have told
-/// its address yet, so that it is looked up each time.
+/// its address yet, so that it is looked up each time. Where none is named it says which one it is:
+/// another may have run before.
 fn wait(ctl: &Ctl) -> Result<(), Exit> {
     let limit = Duration::from_secs(ctl.timeout);
     let until = Instant::now() + limit;
     let mut last = String::from("it was never asked");
     let mut said = Said::default();
+    let is_named = ctl.url.is_some() || ctl.site.is_some();
+    let mut chosen = None;
     while Instant::now() < until {
-        match client_of(ctl).and_then(|client| awaited(&client)) {
+        if !is_named && chosen.is_none() {
+            chosen = target::chosen_of_several(ctl)?;
+        }
+        let looked = match &chosen {
+            Some(client) => served(client, is_named),
+            None => client_of(ctl).and_then(|client| served(&client, is_named)),
+        };
+        match looked {
             Ok(None) => return Ok(()),
             Ok(Some(why)) => last = why,
             Err(Exit::Unreachable(why) | Exit::Failed(why) | Exit::TimedOut(why)) => last = why,
@@ -141,6 +151,19 @@ fn wait(ctl: &Ctl) -> Result<(), Exit> {
         thread::sleep(LOOK);
     }
     Err(Exit::TimedOut(format!("the site does not serve after {} s: {last}", limit.as_secs())))
+}
+
+/// What a site still waits for; of one that serves its name is said, unless it `is_named` already.
+fn served(client: &Client, is_named: bool) -> Result<Option<String>, Exit> {
+    let why = awaited(client)?;
+    if why.is_none() && !is_named {
+        // Who has no right to its name has given its address.
+        let site = client.get("/api/v1/site").unwrap_or_default();
+        if let Some(name) = site["name"].as_str() {
+            eprintln!("the site `{}` serves", show::escaped(name));
+        }
+    }
+    Ok(why)
 }
 
 /// What a wait has said so far.

@@ -45,6 +45,19 @@ pub fn client_of_file(file: &Path) -> Result<Client, Exit> {
     client_of(&Ctl { url, token, site, output, timeout, command })
 }
 
+/// Of several sites that run, and none of them named, the one that is chosen: who waits asks once.
+///
+/// # Errors
+/// There is nobody to ask.
+pub fn chosen_of_several(ctl: &Ctl) -> Result<Option<Client>, Exit> {
+    let running = local::sites();
+    if running.iter().filter(|site| site.is_ours).count() < 2 {
+        return Ok(None);
+    }
+    let target = one_that_runs(&running, ctl.token.clone())?;
+    Ok(Some(Client::of(target, ctl.timeout)))
+}
+
 /// The site that the options and the environment name, or the one that runs.
 fn find(ctl: &Ctl) -> Result<Target, Exit> {
     let (url, token) = (ctl.url.clone(), ctl.token.clone());

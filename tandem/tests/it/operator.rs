@@ -114,6 +114,10 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
     machine.start("north", &gateway("sgc1", free_port(), ""));
     let shown = machine.text(&["site"]);
     assert!(shown.starts_with("north  tandem ") && shown.contains("sgc1"), "{shown}");
+    // Who waits without a name is told which one it is: it may have run before the one that is meant.
+    let waited = machine.ctl(&["wait"]);
+    assert_eq!((waited.status.code(), words(&waited.stdout)), (Some(0), String::new()));
+    assert_eq!(words(&waited.stderr), "the site `north` serves\n");
     assert_eq!(
         machine.text(&["calls"]),
         "no function of this site has `calls`, which is of session controllers ([[ssc]]); \
@@ -137,6 +141,11 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
     let said = words(&which.stderr);
     assert_eq!(which.status.code(), Some(2), "{said}");
     assert!(said.contains("these run: north, south") && said.contains("--site NAME"), "{said}");
+    let which = machine.ctl(&["wait"]);
+    assert_eq!(which.status.code(), Some(2), "{}", words(&which.stderr));
+    assert!(words(&which.stderr).contains("these run: north, south"), "{}", words(&which.stderr));
+    let named = machine.ctl(&["--site", "south", "wait"]);
+    assert_eq!((named.status.code(), words(&named.stderr)), (Some(0), String::new()));
     assert!(machine.text(&["--site", "south", "site"]).starts_with("south"));
     let by_variable = command(TANDEM, &machine.run())
         .env("TANDEM_SITE", "north")

@@ -76,3 +76,20 @@ fn what_is_wrong_is_told_with_its_place() {
     let empty = SECTION.replace("link = [{ name", "# link = [{ name");
     assert_eq!(issues(&empty), ["link"]);
 }
+
+#[test]
+fn a_country_code_by_which_no_number_is_found_is_told() {
+    let of = |numbers: &str, code: &str| {
+        issues(&format!(
+            "name = \"sms1\"\nnumber = \"447700000099\"\ndomain = \"ims.example.org\"\n\
+             listen = [\"udp:127.0.0.1:5090\"]\n\
+             next_hop = [{{ name = \"scscf\", targets = [\"udp:127.0.0.1:6060\"] }}]\n\
+             [centre]\nnumbers = {numbers}\ncountry_code = \"{code}\"\n"
+        ))
+    };
+    for (numbers, code) in [("[\"4477\"]", "44"), ("[]", "44"), ("[\"4\"]", "44")] {
+        assert!(of(numbers, code).is_empty(), "{numbers} {code}");
+    }
+    assert_eq!(of("[\"4477\", \"4478\"]", "49"), ["centre.country_code"]);
+    assert_eq!(of("[\"4477\"]", "+44"), ["centre.country_code"]);
+}

@@ -6,6 +6,7 @@ mod deliveries;
 mod home;
 mod local;
 mod network;
+mod probes;
 mod registrations;
 mod shares;
 mod sip_texts;
