@@ -79,9 +79,11 @@ impl Callers {
         Ok(())
     }
 
-    /// Lets all that stand go on, by another ASP than began them.
-    pub(super) fn go_on(&mut self) -> anyhow::Result<()> {
-        for (number, to) in self.standing.clone() {
+    /// Lets so many of those that stand go on, by another ASP than began them.
+    pub(super) fn go_on(&mut self, count: u64) -> anyhow::Result<()> {
+        let standing = self.standing.iter().map(|(number, to)| (*number, *to));
+        let first: Vec<_> = standing.take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
+        for (number, to) in first {
             let mut message = Vec::new();
             Writer::go_on(TransactionId::of(number), to)
                 .write(&mut message, |out| out.invoke(2, None, OPERATION, Some(ARGUMENT)));

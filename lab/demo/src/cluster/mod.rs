@@ -43,6 +43,8 @@ const SHARE: u64 = PARTITIONS / NODES as u64;
 /// Dialogues that stand when it is killed, and while it comes back.
 const DIALOGUES: u64 = 300;
 const RETURNING: u64 = 60;
+/// Dialogues of which something is under way at a time.
+const WINDOW: u64 = 20;
 /// A silence after which a node is dead: all share this machine with whatever else it does.
 const DETECT_MS: u32 = 1_000;
 const UP_MAX: Duration = Duration::from_secs(60);
@@ -138,6 +140,8 @@ fn section(site: SiteFile, node: usize, doors: &Doors) -> String {
         .with(format_args!("point_codes = [\"{cluster}\"]\ncapture = \"tcp:{collector}\""))
         .with(format_args!("tcp = {{ listen = [\"{own}\"] }}"))
         .with(format_args!("peer = [{peer}]\napplication_server = [{served}]"))
+        // No MSU waits too long where a busy machine is what keeps it waiting.
+        .with("limits = { delay_max_ms = 0 }")
         .with(format_args!("subsystem = [{{ name = \"hlr\", number = {hlr}, user = \"tcap\" }}]"))
         .with(format_args!("[[sgc.application]]\nname = \"{name}\"\nsubsystem = \"hlr\""))
         .with(format_args!("listen = [\"unix:{socket}\"]"))
@@ -214,7 +218,7 @@ impl Play for Cluster {
         let (callers, place) = (&mut self.callers, &self.place);
         place.until(PAUSE, || callers.turn().map(|()| false))?;
         let before = self.callers.ended;
-        self.callers.go_on()?;
+        self.callers.go_on(u64::MAX)?;
         let (callers, place) = (&mut self.callers, &self.place);
         place.until(PAUSE, || callers.turn().map(|()| callers.standing() == 0))?;
         self.since += self.callers.ended - before;
@@ -275,24 +279,32 @@ impl Cluster {
 
     /// Begins dialogues, and waits until all stand.
     fn begin(&mut self, count: u64) -> anyhow::Result<()> {
-        self.callers.begin(count)?;
         let (callers, place) = (&mut self.callers, &self.place);
-        place.must("dialogues that stand", UP_MAX, || {
-            callers.turn()?;
-            Ok(callers.standing() == count)
-        })
+        while callers.standing() < count {
+            let more = WINDOW.min(count - callers.standing());
+            let wanted = callers.standing() + more;
+            callers.begin(more)?;
+            place.must("dialogues that stand", UP_MAX, || {
+                callers.turn()?;
+                Ok(callers.standing() == wanted)
+            })?;
+        }
+        Ok(())
     }
 
     /// Lets all that stand go on to their ends; how many ended.
     fn end(&mut self) -> anyhow::Result<u64> {
-        let before = self.callers.ended;
-        self.callers.go_on()?;
         let (callers, place) = (&mut self.callers, &self.place);
-        place.must("the ends of all that stood", UP_MAX, || {
-            callers.turn()?;
-            Ok(callers.standing() == 0)
-        })?;
-        Ok(self.callers.ended - before)
+        let before = callers.ended;
+        while callers.standing() > 0 {
+            let left = callers.standing().saturating_sub(WINDOW);
+            callers.go_on(WINDOW)?;
+            place.must("the ends of all that stood", UP_MAX, || {
+                callers.turn()?;
+                Ok(callers.standing() == left)
+            })?;
+        }
+        Ok(callers.ended - before)
     }
 
     /// Kills a node, and waits until the others serve all that it had.
