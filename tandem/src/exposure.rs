@@ -5,7 +5,7 @@ use crate::functions::{self, Section};
 use crate::rights;
 use crate::site::Site;
 use crate::token;
-use config::keys::quoted;
+use config::keys::{self, quoted};
 use config::need::{self, NET_BIND_SERVICE, Need};
 use config::{Diagnostic, Issue, ListenAddress, Site as _};
 use driver::privilege;
@@ -193,6 +193,13 @@ pub fn readable(file: &Path) -> Option<String> {
     open.then(|| format!("{} has mode {mode:04o}: others read it", file.display()))
 }
 
+/// A private key of TLS that others read, named at `at`.
+pub fn private_key(directory: &Path, at: impl Into<String>, name: &str) -> Option<Issue> {
+    let key = keys::located(directory, name);
+    let hint = || format!("chmod 600 {}, and make a new key if others had it", quoted(&key));
+    readable(&key).map(|what| Issue::new(at, what, hint()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,6 +353,107 @@ mod tests {
         let access =
             at("udp:10.0.0.1:5060").replace("core", "access") + "register_required = true\n";
         assert_eq!(paths(&access), ["ssc[0].realm[0].trusted"], "subscribers are strangers");
+    }
+
+    #[test]
+    fn private_keys_that_others_read_are_named_wherever_tls_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, key) = (folder.path().join("site.toml"), folder.path().join("var/k.pem"));
+        fs::create_dir(folder.path().join("var")).unwrap();
+        fs::write(&key, "").unwrap();
+        let tls = "certificate = \"c.pem\"\nkey = \"k.pem\"\nroots = \"r.pem\"\n";
+        let realm = "[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"core\"\nside = \"core\"\n\
+            listen = [\"tls:127.0.0.1:5061\"]\n[ssc.realm.tls]\n";
+        let media = "[[ssc]]\nname = \"ssc1\"\n[[ssc.media.controller]]\nname = \"m\"\n\
+            address = \"127.0.0.1:2970\"\n[ssc.media.controller.tls]\n";
+        let door = "[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n[[sgc.application]]\n\
+            name = \"hlr\"\nsubsystem = \"hlr\"\nlisten = [\"tls:127.0.0.1:7701\"]\n\
+            [sgc.application.tls]\n";
+        let sms = "[[ipsmgw]]\nname = \"sms1\"\nnumber = \"447700000099\"\n\
+            domain = \"ims.example\"\nlisten = [\"tcp:127.0.0.1:5090\"]\n";
+        let diameter = format!(
+            "{sms}[ipsmgw.diameter]\nhost = \"a.example\"\nrealm = \"example\"\n\
+             [ipsmgw.diameter.tls]\n"
+        );
+        let link = format!(
+            "{sms}[[ipsmgw.link]]\nname = \"stp1\"\naddress = \"tls:127.0.0.1:7701\"\n\
+             application = \"ipsmgw\"\n[ipsmgw.link.tls]\n"
+        );
+        let sites = [
+            (realm, "ssc[0].realm[0].tls.key"),
+            (media, "ssc[0].media.controller[0].tls.key"),
+            (door, "sgc[0].application[0].tls.key"),
+            (&format!("{sms}[ipsmgw.tls]\n"), "ipsmgw[0].tls.key"),
+            (&diameter, "ipsmgw[0].diameter.tls.key"),
+            (&link, "ipsmgw[0].link[0].tls.key"),
+        ];
+        for (section, at) in sites {
+            let text = format!("{QUIET}{section}{tls}");
+            let site = config::shape::<Site>(&text).unwrap();
+            let named = |mode| {
+                fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+                let found = exposures(&file, &text, &site);
+                found.iter().filter(|it| it.path == at && it.hint.contains("chmod 600")).count()
+            };
+            assert_eq!((named(0o600), named(0o644)), (0, 1), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_message_gateway_names_peers_that_nothing_proves_and_ways_that_others_read() {
+        let sms = |keys: &str| {
+            let text = format!(
+                "{QUIET}[[ipsmgw]]\nname = \"sms1\"\nnumber = \"447700000099\"\n\
+                 domain = \"ims.example\"\n{keys}"
+            );
+            let site = config::shape::<Site>(&text).unwrap();
+            let found = exposures(Path::new("/none/site.toml"), &text, &site).into_iter();
+            let own = found.filter_map(|it| it.path.strip_prefix("ipsmgw[0].").map(str::to_owned));
+            own.collect::<Vec<_>>()
+        };
+        let nothing = Vec::<String>::new();
+        let near = "listen = [\"tcp:192.0.2.1:5090\", \"udp:127.0.0.1:5090\"]\n";
+        assert_eq!(sms(near), nothing);
+        assert_eq!(sms("listen = [\"tcp:127.0.0.1:1\", \"udp:192.0.2.1:5090\"]\n"), ["listen[1]"]);
+        let link = |address: &str| {
+            sms(&format!(
+                "{near}[[ipsmgw.link]]\nname = \"a\"\naddress = \"{address}\"\napplication = \"x\"\n"
+            ))
+        };
+        assert_eq!(link("tcp:192.0.2.9:7700"), ["link[0].address"], "a key hides nothing");
+        assert_eq!(
+            (link("tls:192.0.2.9:7701"), link("tcp:127.0.0.1:7700")),
+            (nothing.clone(), nothing.clone())
+        );
+        let asked = |allowed: &str| {
+            sms(&format!(
+                "mode = \"gateway\"\n{near}[ipsmgw.signalling]\nallowed = [\"{allowed}\"]\n"
+            ))
+        };
+        assert_eq!(
+            (asked("4478"), asked("*")),
+            (nothing.clone(), vec!["signalling.allowed".to_owned()])
+        );
+        let diameter = |tls: &str, peer: &str| {
+            sms(&format!(
+                "{near}[ipsmgw.diameter]\nhost = \"a.example\"\nrealm = \"example\"\n{tls}\
+                 [[ipsmgw.diameter_peer]]\nname = \"hss\"\nhost = \"hss.example\"\n{peer}"
+            ))
+        };
+        let at = |addresses: &str, transport: &str| {
+            diameter("", &format!("addresses = [{addresses}]\ntransport = \"{transport}\"\n"))
+        };
+        for clear in ["tcp", "sctp"] {
+            assert_eq!(at("\"192.0.2.8\"", clear), ["diameter_peer[0].transport"], "{clear}");
+            assert_eq!(at("\"127.0.0.1\", \"192.0.2.8\"", clear), ["diameter_peer[0].transport"]);
+            assert_eq!(at("", clear), ["diameter_peer[0].name"], "{clear}");
+            assert_eq!(at("\"127.0.0.1\", \"::1\"", clear), nothing, "{clear}");
+        }
+        assert_eq!(at("\"192.0.2.8\"", "tls"), nothing);
+        let files = "[ipsmgw.diameter.tls]\ncertificate = \"c\"\nkey = \"k\"\nroots = \"r\"\n\
+            verify_clients = false\nverify_servers = false\n";
+        let unproved = ["diameter.tls.verify_clients", "diameter.tls.verify_servers"];
+        assert_eq!(diameter(files, "transport = \"tls\"\n"), unproved);
     }
 
     #[test]

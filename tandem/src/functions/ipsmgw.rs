@@ -5,7 +5,7 @@ mod words;
 use super::head::{Head, capture_key};
 use super::ssc::tls;
 use super::{Kind, StartContext, Started, by_diameter, first_changed, listen};
-use crate::exposure::is_remote;
+use crate::exposure::{is_remote, private_key};
 use crate::metrics::{Part, cells_of};
 use config::need::Wanted;
 use config::{Issue, ListenAddress, keys};
@@ -66,7 +66,7 @@ impl Kind for Ipsmgw {
         issues
     }
 
-    fn exposures(&self, _directory: &Path) -> Vec<Issue> {
+    fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let mut found = Vec::new();
         let is_open = |it: &&String| it.starts_with("udp:") && is_remote(it);
         if let Some(at) = self.listen.iter().position(|it| is_open(&it)) {
@@ -90,6 +90,7 @@ impl Kind for Ipsmgw {
             let hint = "write what titles of service centres begin with";
             found.push(Issue::new("signalling.allowed", what, hint));
         }
+        found.extend(read_by_others(self, directory));
         found
     }
 
@@ -183,4 +184,18 @@ impl Kind for Ipsmgw {
             Supervised::start(nature, spec, config, ShortMessageGateway::new, ipsmgw::start)?;
         Ok(unit.into())
     }
+}
+
+/// Private keys of TLS that others read.
+fn read_by_others(section: &Ipsmgw, directory: &Path) -> Vec<Issue> {
+    let sip = section.tls.iter().map(|tls| (String::from("tls.key"), &tls.key));
+    let diameter = section.diameter.iter().flat_map(|node| &node.tls);
+    let diameter = diameter.map(|tls| (String::from("diameter.tls.key"), &tls.key));
+    let links = section.link.iter().enumerate();
+    let links = links.filter_map(|(n, link)| {
+        let key = link.tls.as_ref()?.key.as_ref()?;
+        Some((format!("link[{n}].tls.key"), key))
+    });
+    let all = sip.chain(diameter).chain(links);
+    all.filter_map(|(at, name)| private_key(directory, at, name)).collect()
 }

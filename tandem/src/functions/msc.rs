@@ -5,11 +5,11 @@ mod words;
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed, forwarder_away};
-use crate::exposure::{is_remote, readable};
+use crate::exposure::{is_remote, private_key, readable};
 use crate::metrics::{Part, cells_of};
 use crate::paired;
 use client::Client;
-use config::keys::{self, Unusable, quoted};
+use config::keys::{self, Unusable};
 use config::need;
 use config::{Issue, ListenAddress};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
@@ -108,10 +108,7 @@ impl Kind for Msc {
             found.push(Issue::new("replica", what, hint));
         }
         if let Some(section) = &self.tls {
-            let key = keys::located(directory, &section.key);
-            if let Some(what) = readable(&key) {
-                found.push(Issue::new("tls.key", what, format!("chmod 600 {}", quoted(&key))));
-            }
+            found.extend(private_key(directory, "tls.key", &section.key));
             if section.verify_clients && section.roots.is_none() {
                 let what = "any authority that this machine knows names session controllers";
                 found.push(Issue::new("tls.verify_clients", what, "give `roots` of your own"));

@@ -5,6 +5,7 @@ mod words;
 
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed};
+use crate::exposure::private_key;
 use crate::metrics::{Part, cells_of};
 use config::need::Wanted;
 use config::{Issue, ListenAddress};
@@ -69,7 +70,7 @@ impl Kind for Sgc {
             let hint = "leave it out: `provisioned` lets peers register what is configured";
             found.push(Issue::new("policy.registration", what, hint));
         }
-        applications(self, &mut found);
+        applications(self, directory, &mut found);
         if self.cluster.as_ref().is_some_and(|it| it.nodes.len() == 2 && it.arbiter.is_none()) {
             let what = "two nodes without a third vote both serve while the link between them is \
                         cut: a dialogue may go on at both";
@@ -211,8 +212,11 @@ fn whole(directory: &Path, name: &str) -> PathBuf {
 }
 
 /// Where an application is let in without a key, and where what is said can be read.
-fn applications(section: &Sgc, found: &mut Vec<Issue>) {
+fn applications(section: &Sgc, directory: &Path, found: &mut Vec<Issue>) {
     for (n, application) in section.application.iter().enumerate() {
+        let key = application.tls.as_ref().map(|tls| &tls.key);
+        let at = format!("application[{n}].tls.key");
+        found.extend(key.and_then(|name| private_key(directory, at, name)));
         for (m, text) in application.listen.iter().enumerate() {
             let Ok(address) = text.parse::<Address>() else { continue };
             let is_far = !address.socket.ip().is_loopback();

@@ -1,8 +1,7 @@
 //! What a session controller leaves open to others.
 
-use crate::exposure::{is_remote, readable, remote};
+use crate::exposure::{is_remote, private_key, remote};
 use config::Issue;
-use config::keys::{self, quoted};
 use policing::kernel::Wish;
 use sip_stack::config::Tls;
 use sip_stack::realm::{InDialogSource, Side};
@@ -35,7 +34,7 @@ pub fn exposures(section: &Ssc, directory: &Path) -> Vec<Issue> {
         }
     }
     kernel_filter(section, &mut found);
-    media(section, &mut found);
+    media(section, directory, &mut found);
     found
 }
 
@@ -61,8 +60,11 @@ fn weak(realm: &Realm, found: &mut Vec<Issue>) {
 }
 
 /// Media controllers on other machines that nothing proves: keys of SRTP are told to them.
-fn media(section: &Ssc, found: &mut Vec<Issue>) {
+fn media(section: &Ssc, directory: &Path, found: &mut Vec<Issue>) {
     for (at, controller) in section.media.controller.iter().enumerate() {
+        let key = controller.tls.as_ref().and_then(|tls| tls.key.as_ref());
+        let at_key = format!("media.controller[{at}].tls.key");
+        found.extend(key.and_then(|name| private_key(directory, at_key, name)));
         let is_remote = controller.addresses().any(|address| !address.ip().is_loopback());
         if !is_remote || controller.tls.is_some() {
             continue;
@@ -232,8 +234,5 @@ fn certificates(tls: &Tls, realm: &Realm, directory: &Path, found: &mut Vec<Issu
             "give `roots` of your own in [ssc.realm.tls]",
         ));
     }
-    let key = keys::located(directory, &tls.key);
-    if let Some(what) = readable(&key) {
-        found.push(Issue::new("tls.key", what, format!("chmod 600 {}", quoted(&key))));
-    }
+    found.extend(private_key(directory, "tls.key", &tls.key));
 }
