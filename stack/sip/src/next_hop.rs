@@ -238,6 +238,11 @@ impl NextHops {
         endpoints.find(|it| it.is_at(there)).into_iter().for_each(|it| it.failed += 1);
     }
 
+    /// Targets in all, those that do not take requests among them.
+    pub fn targets(&self) -> usize {
+        self.hops.iter().map(|it| it.endpoints.len()).sum()
+    }
+
     /// Targets that do not take requests.
     pub const fn down(&self) -> usize {
         self.down
@@ -303,6 +308,16 @@ impl NextHops {
             }
         }
         None
+    }
+
+    /// A probe could not be sent, which says nothing of its target.
+    pub fn unsent(&mut self, probed: Probed) {
+        let Probed { hop, target, changes, number } = probed;
+        let hop = self.hops.get_mut(usize::from(hop)).filter(|_| changes == self.changes);
+        let endpoint = hop.and_then(|it| it.endpoints.get_mut(usize::from(target)));
+        if let Some(endpoint) = endpoint.filter(|it| it.probes == number) {
+            endpoint.awaited = false;
+        }
     }
 
     /// A probe was answered, or not; says whether the target's health changed.
