@@ -86,6 +86,17 @@ impl Node {
         self.routes.add(route)
     }
 
+    /// Whether requests of a realm in an application may be sent to a peer: as one that stands on
+    /// their way, or as the host that they name.
+    #[must_use]
+    pub fn is_on_way(&self, id: PeerId, to: (&str, Option<&str>), application: u32) -> bool {
+        let (realm, host) = to;
+        let route = self.routes.find(realm.as_bytes(), application).map(|it| &it.action);
+        let is_hop =
+            matches!(route, Some(Action::Relay(hops)) if hops.iter().any(|it| it.peer == id));
+        is_hop || host.is_some_and(|it| self.peers.of_host(it.as_bytes()) == Some(id))
+    }
+
     /// Routes to peers none of which can be sent a request now.
     pub fn unserved(&self) -> impl Iterator<Item = &Route> {
         let is_ready = |hop: &Hop, application: Option<u32>| {

@@ -249,6 +249,25 @@ fn a_request_that_was_here_before_is_a_loop() {
 }
 
 #[test]
+fn on_the_way_to_a_realm_are_the_peers_of_its_route_and_the_host_that_is_named() {
+    let mut world = World::new(5);
+    let client = world.add(settings("as", "example", &[sh::SH.id], false));
+    let relay = world.add(settings("relay", "net", &[], true));
+    let other = world.add(settings("hss", "other", &[sh::SH.id], false));
+    let [to_relay, to_other] = [relay, other].map(|it| world.peer(client, it, true));
+    world.route(client, Some("home"), &[(to_relay, 0)]);
+    let node = &world.sites[client].node;
+    for (peer, realm, host, expected) in [
+        (to_relay, "HOME", None, true),
+        (to_other, "home", None, false),
+        (to_other, "home", Some("HSS.other"), true),
+        (to_relay, "other", None, false),
+    ] {
+        assert_eq!(node.is_on_way(peer, (realm, host), sh::SH.id), expected, "{realm} {host:?}");
+    }
+}
+
+#[test]
 fn a_redirect_is_followed_to_a_peer() {
     let mut world = World::new(5);
     let client = world.add(settings("as", "example", &[sh::SH.id], false));
