@@ -116,6 +116,8 @@ events! {
     OperationSent = Told [peer, message, octets],
     /// It was told something in a dialogue.
     OperationReceived = Told [peer, message, octets],
+    /// A text that no message of SIP brought is stored, in so many messages: its trail begins.
+    TextStored = Told [messages],
     /// Media of an end stand: what it sends, from where (`remote`) to which port (`local`).
     ///
     /// Every event of media names the end whose packets it is about by `leg` (`a` began the call,
