@@ -100,7 +100,8 @@ impl World {
                     Out::Respond { .. }
                     | Out::Record(_)
                     | Out::Taken { .. }
-                    | Out::AskHome { .. } => {}
+                    | Out::AskHome { .. }
+                    | Out::AskPeer(_) => {}
                 }
             }
             out = more;

@@ -62,6 +62,7 @@ pub mod security_list;
 pub mod sip_message;
 pub mod sip_stream;
 pub mod sip_uri;
+pub mod sms_by_diameter;
 pub mod sms_messages;
 pub mod spf_changes;
 pub mod srtp_packet;
@@ -134,6 +135,7 @@ pub const TARGETS: &[Target] = &[
     target("tcu_message", tcu_message::run),
     target("tcu_application", tcu_application::run),
     target("operation_values", operation_values::run),
+    target("sms_by_diameter", sms_by_diameter::run),
     target("sms_messages", sms_messages::run),
     target("ipsmgw_flows", ipsmgw_flows::run),
     target("ipsmgw_rows", ipsmgw_rows::run),

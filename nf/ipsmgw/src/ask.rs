@@ -2,7 +2,6 @@
 
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
-use crate::rows::SUBSCRIBERS;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
@@ -10,6 +9,7 @@ use diameter_stack::{
 };
 use machine::Time;
 use mapsms::identity::Msisdn;
+use mapsms::rows::SUBSCRIBERS;
 use question::{Condition, Parameter, Question, question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
 use sctp_stack::{SctpAssociationRow, SctpPathRow};

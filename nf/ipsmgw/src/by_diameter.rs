@@ -5,17 +5,21 @@
 //!   In::Home ←─ told ←─ ended ←─ UDA, SNA ←─┘ │
 //!   In::Retry ←─ told ←─ notified ←─ PNR ─────┘
 //! ```
+//! What short messages are by S6c and SGd is in `messages.rs`.
 
+mod askers;
+pub mod destinations;
 pub mod facts;
 pub mod home;
 pub mod keys;
+mod messages;
 mod sh;
 mod show;
-mod watches;
 mod xml;
 
 use crate::config::Ipsmgw;
 use crate::effects::In as Input;
+use askers::Askers;
 use diameter::codec::{Message, ResultCode};
 use diameter::rows::sh as rows;
 use diameter::{DisconnectCause, Indication, SessionIds};
@@ -23,12 +27,13 @@ use diameter_stack::Peers;
 use event::Sheet;
 use facts::HomeFact;
 use machine::Time;
+use mapsms::watches::Watches;
+use messages::Dialogues;
 use question::Condition;
 use runtime::{Effects, In, Seed};
 use sh::Pending;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use watches::Watches;
 
 /// Diameter in a gateway.
 #[derive(Debug)]
@@ -40,6 +45,8 @@ pub(crate) struct ByDiameter {
     pending: BTreeMap<u64, Pending>,
     watches: Watches,
     origin: sh::Origin,
+    askers: Askers,
+    dialogues: Dialogues,
     tokens: u64,
     /// What the gateway is to be told.
     told: VecDeque<Input>,
@@ -56,6 +63,8 @@ impl ByDiameter {
             pending: BTreeMap::new(),
             watches: Watches::default(),
             origin: sh::Origin::default(),
+            askers: Askers::default(),
+            dialogues: Dialogues::default(),
             tokens: 0,
             told: VecDeque::new(),
             seed,
@@ -69,6 +78,8 @@ impl ByDiameter {
         self.seed.random[31] = self.seed.random[31].wrapping_add(1);
         self.seed.now = now;
         self.origin = sh::Origin::of(config);
+        self.askers = Askers::of(config);
+        self.dialogues.forget();
         let section = config.diameter_section();
         self.peers = section.and_then(|it| Peers::new(&it, Arc::default(), self.seed).ok());
         let seconds = now.as_millis() / 1_000;
@@ -80,6 +91,7 @@ impl ByDiameter {
         match (&mut self.peers, config.diameter_section()) {
             (Some(peers), Some(section)) if peers.continues(&section) => {
                 self.origin = sh::Origin::of(config);
+                self.askers = Askers::of(config);
                 return peers.configure(now, &section, out);
             }
             (Some(peers), _) => peers.abandon(now, out),
@@ -129,7 +141,9 @@ impl ByDiameter {
         while let Some(indication) = self.peers.as_mut().and_then(Peers::indication) {
             match indication {
                 Indication::Request(request, _, octets) => {
-                    if let Ok(message) = Message::read(&octets) {
+                    if !self.serve(now, request, &octets, out)
+                        && let Ok(message) = Message::read(&octets)
+                    {
                         self.asked(now, request, &message, out);
                     }
                 }

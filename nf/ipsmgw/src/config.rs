@@ -1,5 +1,6 @@
 //! The `[[ipsmgw]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+use crate::by_diameter::destinations::DestinationKeys;
 use crate::by_diameter::home::Home;
 use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
@@ -75,6 +76,9 @@ pub struct Ipsmgw {
     /// Where its requests in Diameter go, beside what the applications of peers say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diameter_route: Vec<diameter_stack::config::Route>,
+    /// Who is reached by Diameter in place of MAP, of `mode = "gateway"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diameter_destination: Vec<DestinationKeys>,
     /// What the home subscriber server is asked by Sh; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hss: Option<HomeKeys>,
@@ -381,9 +385,15 @@ impl Ipsmgw {
     }
 
     fn home(&self) -> Home {
-        let keys = self.hss.as_ref().filter(|_| self.diameter.is_some());
-        let of = |it: &HomeKeys| Home { numbers: it.numbers, reachability: it.reachability };
-        keys.map(of).unwrap_or_default()
+        if self.diameter.is_none() {
+            return Home::default();
+        }
+        let asks = |what: fn(&HomeKeys) -> bool| self.hss.as_ref().is_some_and(what);
+        Home {
+            numbers: asks(|it| it.numbers),
+            reachability: asks(|it| it.reachability),
+            destinations: self.diameter_destination.clone(),
+        }
     }
 
     /// What the links take of the section.
@@ -505,9 +515,9 @@ impl Ipsmgw {
     }
 
     fn validate_gateway(&self, issues: &mut Vec<Issue>) {
-        if self.link.is_empty() {
+        if self.link.is_empty() && self.diameter_destination.is_empty() {
             let hint = "add [[ipsmgw.link]] with the address of an [[sgc.application]]";
-            issues.push(Issue::new("link", "there is no way into the SS7 network", hint));
+            issues.push(Issue::new("link", "there is no way into the network", hint));
         }
         self.links().validate(issues);
         if self.network.is_empty() {

@@ -1,10 +1,14 @@
 //! What the gateway is told, and what it wants.
 
-use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
+use crate::asking::Reply;
+use crate::by_diameter::home::{HomeAnswer, HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::store::{Answer, Question};
 use core::fmt;
+use map::Operation;
+use mapsms::by_diameter::Named;
 use mapsms::identity::{Imsi, Msisdn};
+use mapsms::invoked::Invoked;
 
 /// A third-party REGISTER (TS 24.229 §5.4.1.7), from a next hop that is trusted.
 #[derive(Clone, PartialEq, Eq)]
@@ -209,6 +213,26 @@ pub enum In {
         /// The answer.
         answer: HomeAnswer,
     },
+    /// A peer of Diameter was asked, and what came of it.
+    PeerReplied {
+        /// Which question.
+        reference: u64,
+        /// What came.
+        reply: Reply,
+        /// Nodes that the answer told with their names.
+        names: Vec<Named>,
+    },
+    /// A peer of Diameter that may ask does.
+    PeerAsks {
+        /// Comes back with [`Out::Request`].
+        dialogue: u64,
+        /// The number of the service centre in whose name it asks.
+        title: String,
+        /// The operation.
+        operation: Operation,
+        /// What it asks.
+        invoked: Invoked,
+    },
     /// A question was answered.
     Stored {
         /// Whose.
@@ -246,6 +270,8 @@ pub enum Out {
         /// What.
         question: HomeQuestion,
     },
+    /// Ask a peer of Diameter.
+    AskPeer(Box<PeerQuestion>),
     /// An operator's text is stored, in so many messages, or is not: why.
     Taken {
         /// Which.

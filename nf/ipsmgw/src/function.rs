@@ -16,7 +16,6 @@ use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
 use crate::ladder::Ladder;
-use crate::rows::MESSAGES;
 use crate::sending::Leaving;
 use crate::sip_text;
 use crate::store::{Answer, Key, Question, Row};
@@ -24,6 +23,7 @@ use crate::wire::{DoorFact, Wire};
 use keyed::{Promise, Store};
 use machine::identity::hex;
 use machine::{Duration, Machine, Time};
+use mapsms::rows::MESSAGES;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{
@@ -367,6 +367,9 @@ impl ShortMessageGateway {
     }
 
     fn ask_network(&mut self, now: Time, request: Request, out: &mut Effects) {
+        if self.by_diameter.give(now, &request, self.gateway.names(), out) {
+            return;
+        }
         self.links.request(request.clone(), out);
         let begins = match &request {
             Request::Begin { reference, .. } => {
@@ -456,6 +459,7 @@ impl ShortMessageGateway {
             Output::AskHome { ticket, question } => {
                 self.by_diameter.ask(now, &self.config, ticket, question, out);
             }
+            Output::AskPeer(question) => self.by_diameter.ask_peer(now, *question, out),
             Output::Request(request) => self.ask_network(now, *request, out),
             // Records are the trail's.
             Output::Record(_) => {}

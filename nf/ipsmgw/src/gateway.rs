@@ -6,6 +6,7 @@
 //! ```
 
 use crate::asking::{Asking, Reply, Silence, reply_of};
+use crate::by_diameter::home::is_by_diameter;
 use crate::centre::Pending;
 use crate::effects::{In, Out, Received, Register, Written};
 use crate::facts::Fact;
@@ -310,7 +311,7 @@ impl Gateway {
         let (context, highest) = asking.argument().context();
         let (peer, version) = asking.peer();
         let (peer, version) = (*peer, (version != highest).then_some(version));
-        self.shared.versions.learn(&peer, context, version);
+        self.shared.known.versions.learn(&peer, context, version);
     }
 
     /// Takes the dialogue of a peer with that title for a flow.
@@ -477,11 +478,14 @@ impl Gateway {
         if is_connected {
             return;
         }
-        for (_, flow) in core::mem::take(&mut self.shared.begins) {
+        let is_lost = |number: &u64| !is_by_diameter(*number);
+        let begins = self.shared.begins.extract_if(.., |it, _| is_lost(it));
+        for flow in begins.map(|it| it.1).collect::<Vec<_>>() {
             let reply = Reply::Silence(Silence::Undelivered);
             self.shared.events.push_back((flow, Event::Replied(reply)));
         }
-        for (_, (flow, role)) in core::mem::take(&mut self.shared.dialogues) {
+        let dialogues = self.shared.dialogues.extract_if(.., |it, _| is_lost(it));
+        for (flow, role) in dialogues.map(|it| it.1).collect::<Vec<_>>() {
             let event = match role {
                 Role::Own => Event::Replied(Reply::Silence(Silence::Undelivered)),
                 Role::Peer => Event::Lost,
@@ -513,6 +517,12 @@ impl Machine for Gateway {
             }
             In::Home { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Home(answer)));
+            }
+            In::PeerReplied { reference, reply, names } => {
+                self.peer_replied(reference, reply, names);
+            }
+            In::PeerAsks { dialogue, title, operation, invoked } => {
+                self.peer_asks(dialogue, title, operation, invoked, out);
             }
             In::Stored { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Stored(answer)));

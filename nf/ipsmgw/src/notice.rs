@@ -8,12 +8,12 @@ use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Key, Question, Row, Waiting};
 use crate::submission::cause_of;
-use crate::subscribers::Turn;
 use map::Error;
 use map::types::{AlertReason, SmDeliveryOutcome};
 use mapsms::argument::Argument;
 use mapsms::identity::Msisdn;
 use mapsms::invoked::Refused;
+use mapsms::subscribers::Turn;
 use sms::rp::{Failure, Message};
 use sms::{Cause, RpAddress};
 

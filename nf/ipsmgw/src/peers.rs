@@ -1,5 +1,7 @@
 //! Dialogues that peers begin: who may, in which context, and what they ask.
 
+use crate::asking::Reply;
+use crate::by_diameter::destinations::digits_of;
 use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
 use crate::facts::Fact;
@@ -8,14 +10,19 @@ use crate::gateway::Gateway;
 use crate::notice::Notice;
 use crate::peer_operation::{Read, invoke_of, read};
 use crate::routing::Routing;
-use crate::shared::abort;
+use crate::shared::{Event, abort};
 use crate::step::Asked;
 use bytes::Bytes;
-use map::Context;
 use map::negotiation::{Verdict, judge};
+use map::{Context, Operation};
+use mapsms::by_diameter::names::Names;
+use mapsms::by_diameter::{Named, VERSION};
 use mapsms::invoked::Invoked;
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
+
+/// The one invoke of a request of Diameter.
+const INVOKE: i8 = 1;
 
 /// The context and version of a dialogue, if they are spoken here.
 const fn speaks(context: Context, version: u8) -> bool {
@@ -62,12 +69,36 @@ impl Gateway {
     /// The title of an address that may ask here: it is allowed, and not the gateway's own, as that
     /// of a question of its own which came back is.
     fn title_of(&self, calling: &Address) -> Option<String> {
-        let title = calling.title.as_ref()?;
-        let digits: String =
-            title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect();
+        let digits = digits_of(calling)?;
         let settings = &self.shared.settings;
         let is_own = digits == settings.number.digits();
         (!is_own && settings.is_allowed(&digits)).then_some(digits)
+    }
+
+    /// A peer of Diameter that may ask does.
+    pub(crate) fn peer_asks(
+        &mut self,
+        dialogue: u64,
+        title: String,
+        operation: Operation,
+        invoked: Invoked,
+        out: &mut Vec<Out>,
+    ) {
+        let asked = Asked { dialogue, version: VERSION, invoke: INVOKE, operation };
+        self.invoked(asked, invoked, title, out);
+    }
+
+    /// A peer of Diameter was asked: what came of it, if somebody still waits for it.
+    pub(crate) fn peer_replied(&mut self, reference: u64, reply: Reply, names: Vec<Named>) {
+        names.into_iter().for_each(|it| self.shared.known.names.learn(it));
+        if let Some(flow) = self.shared.begins.remove(&reference) {
+            self.shared.events.push_back((flow, Event::Replied(reply)));
+        }
+    }
+
+    /// Nodes that are known by their names in Diameter.
+    pub(crate) const fn names(&self) -> &Names {
+        &self.shared.known.names
     }
 
     fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {

@@ -13,11 +13,11 @@ use crate::facts::Fact;
 use crate::shared::{Event, Held};
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
-use crate::subscribers::Turn;
 use machine::Duration;
 use map::types::AlertReason;
 use mapsms::argument::Argument;
 use mapsms::identity::{Msisdn, canonical};
+use mapsms::subscribers::Turn;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -12,12 +12,12 @@ use crate::facts::Fact;
 use crate::shared::{Event, Full, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
-use crate::subscribers::Turn;
 use bytes::Bytes;
 use map::Error;
 use mapsms::argument::Argument;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{Refused, routing_of, routing_result};
+use mapsms::subscribers::Turn;
 use sms::RpAddress;
 
 /// Why a subscriber is absent: deregistered for IMS (TS 23.040 §3.3.2).

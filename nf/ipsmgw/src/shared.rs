@@ -1,13 +1,13 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
 use crate::asking::{Asking, Reply, Silence};
-use crate::by_diameter::home::HomeAnswer;
+use crate::by_diameter::home::{HomeAnswer, by_diameter};
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::facts::Fact;
+use crate::known::Known;
 use crate::settings::Settings;
 use crate::store::{Answer, Correlation};
-use crate::subscribers::{Subscribers, Turn};
 use event::Sheet;
 use machine::{Duration, KeyedHash, Time};
 use map::Context;
@@ -15,13 +15,11 @@ use mapsms::buckets::Buckets;
 use mapsms::identity::{Correlations, Imsi, Msisdn};
 use mapsms::senders::Senders;
 use mapsms::standing::Standing;
-use mapsms::versions::Versions;
+use mapsms::subscribers::{Subscribers, Turn};
 use sccp::codec::Address;
 use std::collections::{BTreeMap, VecDeque};
 use tcu::{Component, Portion, Request};
 
-/// Peers whose version is remembered.
-const VERSIONS_MAX: usize = 4_096;
 /// Alerts that wait for room.
 const ALERTS_MAX: usize = 65_536;
 /// Flows that wait for their turn at a row.
@@ -103,7 +101,7 @@ pub struct Shared {
     /// Dialogues that were asked for and are not begun yet: by their reference, whose.
     pub(crate) begins: BTreeMap<u64, u64>,
     references: u64,
-    pub(crate) versions: Versions,
+    pub(crate) known: Known,
     /// Whose turn it is at rows, and what each flow waits for or has.
     pub(crate) rows: Subscribers,
     held: BTreeMap<u64, (Msisdn, Held)>,
@@ -133,7 +131,7 @@ impl Shared {
             dialogues: BTreeMap::new(),
             begins: BTreeMap::new(),
             references: 0,
-            versions: Versions::new(VERSIONS_MAX),
+            known: Known::default(),
             rows: Subscribers::default(),
             held: BTreeMap::new(),
             given: Standing::new(settings.shares.correlations_max),
@@ -148,7 +146,7 @@ impl Shared {
     }
 
     pub(crate) fn known_version(&self, peer: &Address, context: Context) -> Option<u8> {
-        self.versions.at(peer, context)
+        self.known.versions.at(peer, context)
     }
 
     /// Asks the signalling gateway to begin a dialogue, if it is connected.
@@ -285,6 +283,14 @@ impl Shared {
         self.references = self.references.wrapping_add(1);
         self.begins.insert(self.references, flow);
         self.references
+    }
+
+    /// The same for a question that goes by Diameter.
+    pub(crate) fn reference_by_diameter(&mut self, flow: u64) -> u64 {
+        self.references = self.references.wrapping_add(1);
+        let reference = by_diameter(self.references);
+        self.begins.insert(reference, flow);
+        reference
     }
 
     /// An operation is not waited for any more: its dialogue is broken off, now or when it stands.

@@ -1,20 +1,20 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
 use crate::asking::Asking;
-use crate::by_diameter::home::HomeQuestion;
+use crate::by_diameter::home::{HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::facts::Fact;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
 use crate::store::{Key, Question, Row, Waiting};
-use crate::subscribers::Turn;
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
 use mapsms::argument::Argument;
 use mapsms::identity::Msisdn;
 use mapsms::invoked::Refused;
+use mapsms::subscribers::Turn;
 use sccp::codec::{Address, Digits, Title};
 use tcu::{Code, Component, Portion, Request};
 
@@ -94,6 +94,14 @@ impl Step<'_> {
     /// Asks the network.
     pub fn ask(&mut self, argument: Argument, to: Address) -> Asking {
         let from = self.settings().address;
+        if let Some(place) = self.shared.known.place(&self.shared.settings, &argument, &to) {
+            let reference = self.shared.reference_by_diameter(self.flow);
+            let mut asking = Asking::new(argument.clone(), to, from, None);
+            asking.reference = reference;
+            let question = PeerQuestion { reference, argument, place };
+            self.out.push(Out::AskPeer(Box::new(question)));
+            return asking;
+        }
         let known = self.shared.known_version(&to, argument.context().0);
         let mut asking = Asking::new(argument, to, from, known);
         let reference = self.shared.reference(self.flow);

@@ -7,10 +7,16 @@
 //! ```
 //! One thread of the process appends to all files: no shard waits for a disk. What it cannot append
 //! ends the channel, and for a while each other one to that file.
+//!
+//! [`RecordFiles`] are files of records that are finished by size and time, for others to collect.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 
+mod record_writer;
+mod records;
 mod writer;
+
+pub use records::{COUNTS_OCTETS, RecordFiles};
 
 use channel::{Absent, Came, Channel, Connect};
 use std::fs::{File, OpenOptions};

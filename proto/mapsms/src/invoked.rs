@@ -50,6 +50,17 @@ pub enum Invoked {
     },
 }
 
+// Texts and subscribers are nothing for logs.
+impl core::fmt::Debug for Invoked {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Routing { .. } => "Routing",
+            Self::Deliver { .. } => "Deliver",
+            Self::Report { .. } => "Report",
+        })
+    }
+}
+
 /// Why an operation was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {

@@ -1,9 +1,12 @@
-//! Short messages in MAP (TS 29.002 §12, §23): what a node between service centres, HLRs and MSCs
-//! says and hears of them, whatever its flows are.
+//! Short messages as a node between service centres, HLRs and MSCs deals with them (TS 29.002 §12,
+//! §23, TS 29.338), whatever its flows are.
 //!
 //! ```text
 //!   argument ─→ octets of an invocation            who may, and how much: buckets, senders
 //!   octets of an invocation, a result ─→ invoked   what is known for a while: standing, versions
+//!   argument, invoked, refused ⇄ requests and answers of S6c and SGd: by_diameter
+//!   messages that wait: centre; what is under way to whom: subscribers; who is waited for: watches
+//!   rows that outlive a flow: store, and as octets: rows
 //! ```
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -11,8 +14,14 @@
 
 pub mod argument;
 pub mod buckets;
+pub mod by_diameter;
+pub mod centre;
 pub mod identity;
 pub mod invoked;
+pub mod rows;
 pub mod senders;
 pub mod standing;
+pub mod store;
+pub mod subscribers;
 pub mod versions;
+pub mod watches;

@@ -2,6 +2,8 @@
 //! python-diameter as the home subscriber server, each dialled and accepted. Needs root: what
 //! passes is captured, and tshark reads it.
 
+mod messages;
+
 use crate::messages::{Core, Site, port};
 use peers::{Process, ProcessSpec, Talk};
 use rcgen::{CertificateParams, KeyPair};

@@ -1,7 +1,7 @@
-//! What is counted of Sh.
+//! What is counted of Sh, S6c and SGd.
 
 event::facts! {
-    /// Facts of a gateway and its home subscriber server.
+    /// Facts of a gateway and its peers of Diameter.
     pub enum HomeFact {
         /// Requests of Sh that were sent.
         Asked = Counter, "ipsmgw_sh_requests_total";
@@ -15,6 +15,14 @@ event::facts! {
         Unwanted = Counter, "ipsmgw_sh_notifications_refused_total";
         /// Subscribers whose reachability is not waited for, since that of too many is.
         Crowded = Counter, "ipsmgw_sh_subscriptions_refused_total";
+        /// Requests of S6c and SGd that were sent.
+        PeersAsked = Counter, "ipsmgw_s6c_sgd_requests_total";
+        /// Requests of S6c and SGd that nobody answered, or that were answered with an error.
+        PeersFailed = Counter, "ipsmgw_s6c_sgd_failures_total";
+        /// Requests of S6c and SGd that peers sent and that are answered by what became of them.
+        PeersServed = Counter, "ipsmgw_s6c_sgd_served_total";
+        /// Requests of S6c and SGd refused: they lack something, or their peer may not ask.
+        PeersRefused = Counter, "ipsmgw_s6c_sgd_refused_total";
         /// Subscribers whose reachability is waited for.
         Watched = Gauge, "ipsmgw_sh_subscriptions";
     }

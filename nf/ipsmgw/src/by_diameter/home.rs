@@ -1,5 +1,7 @@
-//! What flows ask of the home subscriber server, and what they are told.
+//! What flows ask of the home subscriber server and of other peers, and what they are told.
 
+use super::destinations::{DestinationKeys, Place};
+use mapsms::argument::Argument;
 use mapsms::identity::Msisdn;
 
 /// A question.
@@ -25,11 +27,38 @@ pub enum HomeAnswer {
     Failed,
 }
 
-/// What flows may ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What flows may ask by Diameter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Home {
     /// For numbers.
     pub numbers: bool,
     /// For word of who can be reached.
     pub reachability: bool,
+    /// Of whom in place of MAP.
+    pub destinations: Vec<DestinationKeys>,
+}
+
+/// Dialogues and references from here on are those of peers of Diameter; signalling gateways and
+/// flows count from 0.
+const FIRST: u64 = 1 << 63;
+
+/// Whether a dialogue or a reference is one of Diameter's.
+pub(crate) const fn is_by_diameter(number: u64) -> bool {
+    number & FIRST != 0
+}
+
+/// The reference of a question that goes by Diameter.
+pub(crate) const fn by_diameter(reference: u64) -> u64 {
+    reference | FIRST
+}
+
+/// What a flow asks of a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerQuestion {
+    /// Comes back with [`crate::In::PeerReplied`].
+    pub reference: u64,
+    /// What is asked.
+    pub argument: Argument,
+    /// Whom.
+    pub place: Place,
 }

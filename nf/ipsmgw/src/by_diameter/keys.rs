@@ -1,9 +1,11 @@
 //! The keys of Diameter in the section of a gateway, and their checks.
 
-use crate::config::Ipsmgw;
+use crate::config::{Ipsmgw, Mode};
 use config::Issue;
+use diameter::rows::s6c::S6C;
+use diameter::rows::sgd::SGD;
 use diameter::rows::sh::SH;
-use diameter_stack::config::{Route, SCTP_PORTS, Section};
+use diameter_stack::config::{SCTP_PORTS, Section};
 use runtime::{PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,7 @@ const FIRST: PortId = PortId(PORTS_MAX + 256);
 /// Ports of Diameter: those of streams, then those of SCTP.
 const COUNT: u16 = SCTP_PORTS + 64;
 /// Applications that are spoken.
-const APPLICATIONS: &[u32] = &[SH.id];
+const APPLICATIONS: &[u32] = &[SH.id, S6C.id, SGD.id];
 
 /// Whether a port is one of Diameter's.
 pub(crate) const fn owns(port: PortId) -> bool {
@@ -98,13 +100,10 @@ impl Ipsmgw {
         let moved = found.into_iter().map(|it| Issue { path: Self::diameter_path(&it.path), ..it });
         issues.extend(moved);
         self.validate_idle(issues);
+        self.validate_destinations(&section, issues);
         let Some(home) = &self.hss else { return };
         let realm = self.home_realm().unwrap_or_default();
-        let serves = |it: &Route| {
-            let is_realm = it.realm.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(realm));
-            is_realm && it.application.is_none_or(|id| id == SH.id)
-        };
-        if !section.routes().iter().any(serves) {
+        if !is_served(&section, realm, SH.id) {
             let what = format!("nobody is asked for Sh of {realm}");
             let hint = "add applications = [\"Sh\"] to an [[ipsmgw.diameter_peer]] of that realm";
             issues.push(Issue::new("hss", what, hint));
@@ -120,10 +119,49 @@ impl Ipsmgw {
             ("diameter_peer", !self.diameter_peer.is_empty()),
             ("diameter_route", !self.diameter_route.is_empty()),
             ("hss", self.hss.is_some()),
+            ("diameter_destination", !self.diameter_destination.is_empty()),
         ];
         for (key, _) in given.into_iter().filter(|it| it.1) {
             let hint = "add [ipsmgw.diameter] with host and realm";
             issues.push(Issue::new(key, "this node has no name of its own in Diameter", hint));
+        }
+    }
+
+    fn validate_destinations(&self, section: &Section<'_>, issues: &mut Vec<Issue>) {
+        for (n, it) in self.diameter_destination.iter().enumerate() {
+            let at = format!("diameter_destination[{n}]");
+            if self.mode == Mode::Local {
+                let what = "the gateway is the service centre itself: nothing goes on";
+                issues.push(Issue::new(at.clone(), what, "set mode = \"gateway\""));
+            }
+            let is_digits =
+                |it: &String| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+            if it.numbers.is_empty() || !it.numbers.iter().all(is_digits) {
+                let hint = "write what they begin with, as in [\"4478\"]";
+                issues.push(Issue::new(format!("{at}.numbers"), "they are no numbers", hint));
+            }
+            let (name, id) = match it.role.application() {
+                id if id == S6C.id => ("S6c", id),
+                id => ("SGd", id),
+            };
+            if !is_served(section, &it.realm, id) {
+                let what = format!("nobody is asked for {name} of {}", it.realm);
+                let hint =
+                    "add it to the applications of an [[ipsmgw.diameter_peer]] of that realm";
+                issues.push(Issue::new(format!("{at}.realm"), what, hint));
+            }
+        }
+        self.validate_answers(issues);
+    }
+
+    /// A message is answered when its terminal has reported: the node has to wait for that.
+    fn validate_answers(&self, issues: &mut Vec<Issue>) {
+        let answer_ms = self.diameter.as_ref().map_or(0, |it| it.timers.answer_ms);
+        let least_ms = self.timers.report_s.saturating_mul(1_000).saturating_add(5_000);
+        if !self.diameter_destination.is_empty() && answer_ms < least_ms {
+            let what = "messages of Diameter peers would be answered before terminals report";
+            let hint = format!("use {least_ms} or more, or lower timers.report_s");
+            issues.push(Issue::new("diameter.timers.answer_ms", what, hint));
         }
     }
 
@@ -137,4 +175,12 @@ impl Ipsmgw {
             issues.push(Issue::new("limits.connection_idle_s", what, hint));
         }
     }
+}
+
+/// Whether requests of an application for a realm have a way.
+fn is_served(section: &Section<'_>, realm: &str, application: u32) -> bool {
+    section.routes().iter().any(|it| {
+        let is_realm = it.realm.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(realm));
+        is_realm && it.application.is_none_or(|id| id == application)
+    })
 }

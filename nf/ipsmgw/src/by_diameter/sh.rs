@@ -4,7 +4,6 @@
 use super::ByDiameter;
 use super::facts::HomeFact;
 use super::home::{HomeAnswer, HomeQuestion};
-use super::watches::Watched;
 use super::xml::text_of;
 use crate::config::Ipsmgw;
 use crate::effects::In as Input;
@@ -14,7 +13,10 @@ use diameter::rows::cx::PUBLIC_IDENTITY;
 use diameter::rows::{VENDOR_3GPP, base, sh};
 use diameter::{Outcome, Outgoing, RequestId};
 use machine::Time;
+use map::Operation;
+use mapsms::by_diameter::result;
 use mapsms::identity::Msisdn;
+use mapsms::watches::Watched;
 use runtime::Effects;
 
 /// Values of Data-Reference (TS 29.329 §6.3.4).
@@ -37,6 +39,8 @@ pub(crate) enum Pending {
     Number(u64),
     /// A subscription, by its identity.
     Watch(String),
+    /// What a flow asks of a peer.
+    Peer { reference: u64, operation: Operation },
 }
 
 /// Whom a request is for.
@@ -91,22 +95,6 @@ pub(crate) fn begin<'a>(
         writer = writer.put(&base::DESTINATION_HOST, host);
     }
     writer.put(&base::DESTINATION_REALM, to.realm)
-}
-
-/// What an answer says came of it: `Ok` where it was done, else the code of an Experimental-Result
-/// if there is one.
-pub(crate) fn result(message: &Message<'_>) -> Result<(), Option<u32>> {
-    let avps = message.avps();
-    let code = avps.find(&base::RESULT_CODE).and_then(|it| it.unsigned32().ok());
-    if code.is_some_and(|it| (2_000..3_000).contains(&it)) {
-        return Ok(());
-    }
-    let experimental = avps.find(&base::EXPERIMENTAL_RESULT).map(|it| it.group());
-    let own = experimental.and_then(|it| it.find(&base::EXPERIMENTAL_RESULT_CODE));
-    match own.and_then(|it| it.unsigned32().ok()) {
-        Some(code) if (2_000..3_000).contains(&code) => Ok(()),
-        own => Err(own),
-    }
 }
 
 /// The number that a User-Data answer has; an error of the application says that there is none.
@@ -202,6 +190,9 @@ impl ByDiameter {
                     1,
                 );
                 self.told.push_back(Input::Home { ticket, answer });
+            }
+            Pending::Peer { reference, operation } => {
+                self.replied(reference, operation, outcome);
             }
             Pending::Watch(identity) => {
                 if !is_done(outcome) {

@@ -7,7 +7,10 @@ use ipsmgw::{Home, HomeAnswer, HomeQuestion, In, Msisdn, Register, Settings, Wri
 const NAMED: &str = "sip:alice@ims.example.org";
 
 fn asking() -> Settings {
-    Settings { home: Home { numbers: true, reachability: true }, ..crate::local::local() }
+    Settings {
+        home: Home { numbers: true, reachability: true, ..Home::default() },
+        ..crate::local::local()
+    }
 }
 
 fn registers(world: &mut World, identity: &str, msisdn: Option<&str>, expires_s: u32) {

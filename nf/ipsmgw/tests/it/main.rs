@@ -1,6 +1,7 @@
 //! The gateway among simple models of its neighbours: flows one by one, and worlds by seed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod by_diameter;
 mod config;
 mod deliveries;
 mod home;

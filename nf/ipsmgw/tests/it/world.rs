@@ -74,6 +74,7 @@ pub struct World {
     pub records: Vec<Record>,
     pub taken: Vec<(u64, Result<usize, &'static str>)>,
     pub home: Vec<(u64, ipsmgw::HomeQuestion)>,
+    pub peers: Vec<ipsmgw::PeerQuestion>,
     /// Dialogues that were begun there.
     dialogues: u64,
 }
@@ -95,6 +96,7 @@ impl World {
             records: Vec::new(),
             taken: Vec::new(),
             home: Vec::new(),
+            peers: Vec::new(),
             dialogues: 1_000,
         };
         world.step(In::Connected(true));
@@ -121,6 +123,7 @@ impl World {
                     Out::Record(record) => self.records.push(*record),
                     Out::Taken { ticket, outcome } => self.taken.push((ticket, outcome)),
                     Out::AskHome { ticket, question } => self.home.push((ticket, question)),
+                    Out::AskPeer(question) => self.peers.push(*question),
                     Out::Ask { ticket, question } if self.holds_store => {
                         self.asked.push((ticket, question));
                     }

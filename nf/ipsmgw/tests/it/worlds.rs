@@ -270,7 +270,7 @@ impl World {
             }
             Out::Send(sending) => self.sent(*sending),
             Out::Request(request) => self.requested(*request),
-            Out::Record(_) | Out::Taken { .. } | Out::AskHome { .. } => {}
+            Out::Record(_) | Out::Taken { .. } | Out::AskHome { .. } | Out::AskPeer(_) => {}
         }
     }
 

@@ -7,8 +7,8 @@
 //!                         └─ postponed by the plan, or until the receiver is reachable
 //! ```
 
+use crate::identity::Msisdn;
 use machine::{Duration, Time};
-use mapsms::identity::Msisdn;
 use sms::Address;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

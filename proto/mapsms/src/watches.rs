@@ -1,8 +1,8 @@
 //! Subscribers whose reachability was asked for: who is told of, by the identity that was asked
 //! for.
 
+use crate::identity::Msisdn;
 use machine::Time;
-use mapsms::identity::Msisdn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Subscribers at most.
@@ -10,14 +10,14 @@ const WATCHES_MAX: usize = 100_000;
 
 /// Whose reachability is waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Watches {
+pub struct Watches {
     all: BTreeMap<String, (Msisdn, Time)>,
     due: BTreeSet<(Time, String)>,
 }
 
 /// What becomes of one more.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Watched {
+pub enum Watched {
     /// The home subscriber server is to be asked.
     New,
     /// It was asked.
@@ -28,7 +28,7 @@ pub(crate) enum Watched {
 
 impl Watches {
     /// One more, until then.
-    pub(crate) fn add(&mut self, identity: &str, msisdn: Msisdn, until: Time) -> Watched {
+    pub fn add(&mut self, identity: &str, msisdn: Msisdn, until: Time) -> Watched {
         if self.all.contains_key(identity) {
             return Watched::Already;
         }
@@ -41,14 +41,14 @@ impl Watches {
     }
 
     /// One less: whose it was.
-    pub(crate) fn take(&mut self, identity: &str) -> Option<Msisdn> {
+    pub fn take(&mut self, identity: &str) -> Option<Msisdn> {
         let (msisdn, until) = self.all.remove(identity)?;
         self.due.remove(&(until, identity.to_owned()));
         Some(msisdn)
     }
 
     /// Lets go of those that were waited for long enough.
-    pub(crate) fn tick(&mut self, now: Time) {
+    pub fn tick(&mut self, now: Time) {
         while self.due.first().is_some_and(|it| it.0 <= now)
             && let Some((_, identity)) = self.due.pop_first()
         {
@@ -57,13 +57,21 @@ impl Watches {
     }
 
     /// When the next one is let go.
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
         self.due.first().map(|it| it.0)
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 }
 

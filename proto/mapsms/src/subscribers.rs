@@ -1,7 +1,7 @@
 //! What is under way to each subscriber: references that are in use, and messages of one sender in
 //! the order in which they came.
 
-use mapsms::identity::Msisdn;
+use crate::identity::Msisdn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What is under way to one subscriber.

@@ -2,9 +2,9 @@
 //! A reader skips what it does not know.
 
 use crate::centre::Stored;
+use crate::identity::{Imsi, Msisdn};
 use crate::store::{Correlation, Form, Key, Row, Subscriber, Waiting};
 use machine::Time;
-use mapsms::identity::{Imsi, Msisdn};
 use wire::field::{self, Fields};
 
 const IDENTITY: u8 = 1;

@@ -2,9 +2,9 @@
 //! its answer an input: nothing here waits, and the keeper may be elsewhere.
 
 use crate::centre::Stored;
+use crate::identity::{Imsi, Msisdn, canonical};
 use core::fmt;
 use machine::{Duration, Time};
-use mapsms::identity::{Imsi, Msisdn, canonical};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What names a row.

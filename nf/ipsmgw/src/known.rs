@@ -1,0 +1,47 @@
+//! What is known of peers: the versions of MAP that they speak, and their names in Diameter.
+
+use crate::by_diameter::destinations::{Place, Role, place, reached};
+use crate::settings::Settings;
+use mapsms::argument::Argument;
+use mapsms::by_diameter::names::Names;
+use mapsms::identity::Msisdn;
+use mapsms::versions::Versions;
+use sccp::codec::Address;
+
+/// Peers whose version is remembered.
+const VERSIONS_MAX: usize = 4_096;
+
+/// What is known of peers.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) versions: Versions,
+    pub(crate) names: Names,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { versions: Versions::new(VERSIONS_MAX), names: Names::default() }
+    }
+}
+
+impl Known {
+    /// Where an operation goes by Diameter; none: it goes by MAP. A node is where a home subscriber
+    /// server said that it is, else where the configuration says.
+    pub(crate) fn place(
+        &self,
+        settings: &Settings,
+        argument: &Argument,
+        to: &Address,
+    ) -> Option<Place> {
+        let all = &settings.home.destinations;
+        if all.is_empty() {
+            return None;
+        }
+        let (role, digits) = reached(argument, to)?;
+        let number = Msisdn::of(&digits).filter(|_| role == Role::Node);
+        if let Some(named) = number.and_then(|it| self.names.at(&it)) {
+            return Some(Place { realm: named.realm.clone(), host: Some(named.host.clone()) });
+        }
+        place(all, role, &digits)
+    }
+}
