@@ -376,6 +376,11 @@ impl ShortMessageGateway {
             let text = format!("the store is full: {waiting} messages wait, {} rows", status.rows);
             rows.push(Condition::new("store-full", "store", "critical", text).caused_by(STORAGE));
         }
+        if let Some(why) = self.records.trouble() {
+            let text = format!("records of messages are lost: {why}");
+            let row = Condition::new("cdr-unwritable", "cdr", "major", text);
+            rows.push(row.caused_by(STORAGE));
+        }
         if let Some(why) = self.wire.capture.trouble(now) {
             let text = format!("the collector of captured messages takes none: {why}");
             let row = Condition::new("capture-shed", "capture", "minor", text);

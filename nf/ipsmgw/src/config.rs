@@ -5,6 +5,7 @@ use crate::by_diameter::home::Home;
 use crate::by_diameter::keys::HomeKeys;
 use crate::centre::Plan;
 use crate::network::{NetworkKeys, SignallingKeys};
+use crate::records::CdrKeys;
 use crate::settings::{Local, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
@@ -25,6 +26,8 @@ use std::sync::Arc;
 pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
 /// The channel of the store's journal.
 pub const STORE_PORT: PortId = PortId(PORTS_MAX + 1);
+/// The channel of records.
+pub const RECORD_PORT: PortId = PortId(PORTS_MAX + 255);
 /// The first port of links to signalling gateways.
 pub const LINK_PORT: PortId = PortId(PORTS_MAX + 2);
 /// The name of the one realm.
@@ -97,6 +100,9 @@ pub struct Ipsmgw {
     /// What outlives a restart.
     #[serde(default)]
     pub store: StoreKeys,
+    /// Records of messages in files; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cdr: Option<CdrKeys>,
     /// Timers.
     #[serde(default)]
     pub timers: Timers,
@@ -122,6 +128,9 @@ pub struct Ipsmgw {
     /// The directory of the journal, whole.
     #[serde(skip)]
     pub journal: Option<PathBuf>,
+    /// The directory of records, whole.
+    #[serde(skip)]
+    pub cdr_folder: Option<PathBuf>,
 }
 
 /// Where messages go.
@@ -499,6 +508,7 @@ impl Ipsmgw {
         }
         self.validate_centre(issues);
         self.validate_diameter(issues);
+        self.validate_records(issues);
         self.validate_numbers(issues);
     }
 

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::asking::{Asking, Reply};
-use crate::effects::{Body, Direction, Record, Route, Way};
+use crate::effects::{Attempt, Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
 use crate::peer_operation::{Read, read};
 use crate::routing::DEREGISTERED;
@@ -76,6 +76,8 @@ pub struct Delivery {
     way: Option<Way>,
     nodes: VecDeque<Msisdn>,
     attempt: u8,
+    /// What was tried, for the record.
+    attempts: Vec<Attempt>,
     state: State,
     /// Why the ways so far failed: what is told if all do.
     failure: Option<(Refused, Option<Cause>)>,
@@ -98,6 +100,7 @@ impl Delivery {
             way: None,
             nodes: VecDeque::new(),
             attempt: 0,
+            attempts: Vec::new(),
             state: State::Awaited,
             failure: None,
             asking: None,
@@ -320,6 +323,7 @@ impl Delivery {
         let cause = failure.cause().unwrap_or(Cause::ProtocolError);
         let refused = Refused::delivery(self.version, failure_cause(cause), report);
         if step.settings().final_causes.contains(&cause.number()) {
+            self.tried(refused.error.name(), Some(cause));
             return self.refuse(refused, Some(cause), step);
         }
         self.failed(refused, Some(cause), step)
@@ -341,6 +345,7 @@ impl Delivery {
 
     /// A way failed. That the terminal itself said why is told rather than that it was absent.
     fn failed(&mut self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
+        self.tried(refused.error.name(), cause);
         self.release(step);
         // What the node was asked is of no use any more.
         step.shared.drop_asking(self.asking.take(), step.out);
@@ -357,6 +362,8 @@ impl Delivery {
             Way::PacketSwitched => Fact::DeliveredByIp,
             Way::CircuitSwitched => Fact::DeliveredByCircuits,
         });
+        self.way = Some(way);
+        self.tried("delivered", None);
         self.record(Some(way), None, step);
         let Some(asked) = self.asked else { return self.leave(step) };
         let result = delivery_result(self.version, report);
@@ -381,10 +388,24 @@ impl Delivery {
         self.leave(step)
     }
 
+    /// What came of the way that was tried.
+    fn tried(&mut self, result: &'static str, cause: Option<Cause>) {
+        let cause = cause.map(Cause::number);
+        let attempt = self.way.map(|way| Attempt { way, result, cause });
+        self.attempts.extend(attempt);
+    }
+
     fn record(&self, way: Option<Way>, cause: Option<Cause>, step: &mut Step<'_>) {
+        let kind = Kind::in_data(sms::Direction::ToTerminal, &self.content.tpdu);
+        let other = kind.and_then(|it| it.read(&self.content.tpdu).ok());
         step.record(Record {
             direction: Direction::Terminated,
             subscriber: self.msisdn(),
+            other: other.and_then(|it| Some(it.address()?.text())),
+            octets: self.content.tpdu.len(),
+            postponed: None,
+            attempts: self.attempts.clone(),
+            trail: step.trail,
             centre: Msisdn::of_address_string(self.content.centre.octets()),
             way,
             cause: cause.map(Cause::number),

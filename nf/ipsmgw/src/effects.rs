@@ -312,6 +312,17 @@ impl Way {
     }
 }
 
+/// A way that was tried, and what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// The way.
+    pub way: Way,
+    /// What came of it, in a word.
+    pub result: &'static str,
+    /// RP-Cause, where the terminal told one.
+    pub cause: Option<u8>,
+}
+
 /// What is recorded of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
@@ -319,10 +330,20 @@ pub struct Record {
     pub direction: Direction,
     /// The subscriber's number.
     pub subscriber: Option<Msisdn>,
+    /// The other end, as the message has it.
+    pub other: Option<String>,
+    /// Octets of its TPDU.
+    pub octets: usize,
     /// The service centre.
     pub centre: Option<Msisdn>,
     /// The way of delivery, where it was delivered.
     pub way: Option<Way>,
     /// RP-Cause, where it failed.
     pub cause: Option<u8>,
+    /// It is not over: it waits on, and why.
+    pub postponed: Option<&'static str>,
+    /// What was tried, in its order.
+    pub attempts: Vec<Attempt>,
+    /// Its trail in the service assurance.
+    pub trail: u64,
 }

@@ -16,6 +16,7 @@ use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
 use crate::ladder::Ladder;
+use crate::records::Recorder;
 use crate::sending::Leaving;
 use crate::sip_text;
 use crate::store::{Answer, Key, Question, Row};
@@ -83,6 +84,7 @@ pub struct ShortMessageGateway {
     pub(crate) gateway: Gateway,
     pub(crate) store: Store,
     pub(crate) by_diameter: ByDiameter,
+    pub(crate) records: Recorder,
     /// Whether messages that stood in the store were told to the gateway.
     is_restored: bool,
     pub(crate) wire: Wire,
@@ -130,6 +132,7 @@ impl ShortMessageGateway {
             gateway: Gateway::new(settings, seeds, now),
             store: Store::new(config.store_limits(), journal, STORE_PORT, now),
             by_diameter: ByDiameter::new(&config, diameter),
+            records: Recorder::new(&config, now),
             is_restored: false,
             wire: Wire { capture, facts: event::Sheet::new() },
             asked: BTreeMap::new(),
@@ -461,8 +464,7 @@ impl ShortMessageGateway {
             }
             Output::AskPeer(question) => self.by_diameter.ask_peer(now, *question, out),
             Output::Request(request) => self.ask_network(now, *request, out),
-            // Records are the trail's.
-            Output::Record(_) => {}
+            Output::Record(record) => self.records.add(now, &record),
         }
     }
 
@@ -512,12 +514,14 @@ impl ShortMessageGateway {
         }
         self.by_diameter.flush(out);
         self.store.flush(now, out);
+        self.records.flush(now, out);
         self.wire.capture.flush(now, out);
     }
 
     /// Brings the gauges up to date.
     pub(crate) fn gauges(&self) {
         self.by_diameter.publish();
+        self.records.publish();
         let (facts, status) = (&self.wire.facts, self.store.status());
         facts.set(DoorFact::Captured, self.wire.capture.captured);
         facts.set(DoorFact::CaptureShed, self.wire.capture.shed);
@@ -598,7 +602,7 @@ impl Function for ShortMessageGateway {
             In::Resolved { query, answer } => self.border.resolved(now, query, answer, out),
             In::Drain => self.is_draining = true,
             In::Channel { .. } => {
-                self.store.takes(now, &input);
+                let _ = self.records.takes(now, &input) || self.store.takes(now, &input);
             }
             // Of ports and shards that a gateway has none of.
             In::Returned { .. }
@@ -631,6 +635,7 @@ impl Function for ShortMessageGateway {
             self.gateway.deadline(),
             self.store.deadline(),
             self.by_diameter.deadline(),
+            self.records.deadline(),
             self.links.deadline(),
             self.border.hops.deadline(),
             self.border.lookups.deadline(),
@@ -649,6 +654,7 @@ impl Function for ShortMessageGateway {
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store_limits());
         self.by_diameter.configure(now, &config, out);
+        self.records.configure(&config, now, out);
         self.links.configure(now, &config.links(), out);
         if let Some(settings) = config.settings() {
             self.gateway.configure(settings);
@@ -709,7 +715,7 @@ impl Function for ShortMessageGateway {
     }
 
     fn cells(&self) -> Vec<event::Cells> {
-        let own = [self.wire.facts.cells(), self.gateway.facts().cells()];
+        let own = [self.wire.facts.cells(), self.gateway.facts().cells(), self.records.cells()];
         own.into_iter().chain(self.by_diameter.cells()).collect()
     }
 }

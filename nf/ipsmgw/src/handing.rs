@@ -193,8 +193,25 @@ impl Handing {
     fn postponed(&mut self, why: &'static str, step: &mut Step<'_>) -> bool {
         self.release(step);
         step.count(Fact::Postponed);
+        self.record(None, Some(why), step);
         step.postponed(&self.stored.to, why);
         true
+    }
+
+    fn record(&self, cause: Option<Cause>, why: Option<&'static str>, step: &mut Step<'_>) {
+        let is_delivered = cause.is_none() && why.is_none();
+        step.record(Record {
+            direction: Direction::Terminated,
+            subscriber: Some(self.to()),
+            other: self.stored.shown().map(|it| it.text()),
+            octets: self.stored.tpdu.len(),
+            centre: Some(step.settings().number.clone()),
+            way: is_delivered.then_some(Way::PacketSwitched),
+            cause: cause.map(Cause::number),
+            postponed: why,
+            attempts: Vec::new(),
+            trail: step.trail,
+        });
     }
 
     fn release(&mut self, step: &mut Step<'_>) {
@@ -209,13 +226,7 @@ impl Handing {
         if cause.is_some() {
             step.count(Fact::DeliveryFailed);
         }
-        step.record(Record {
-            direction: Direction::Terminated,
-            subscriber: Some(self.to()),
-            centre: Some(step.settings().number.clone()),
-            way: cause.is_none().then_some(Way::PacketSwitched),
-            cause: cause.map(Cause::number),
-        });
+        self.record(cause, None, step);
         let now = step.now;
         let local = step.settings().local.as_ref();
         let report = local.and_then(|it| it.status_report(&self.stored, status, now));

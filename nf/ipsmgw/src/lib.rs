@@ -40,6 +40,7 @@ pub mod network;
 mod notice;
 mod peer_operation;
 mod peers;
+mod records;
 mod registration;
 mod routing;
 mod sending;
@@ -57,7 +58,8 @@ pub use by_diameter::destinations::{DestinationKeys, Place, Role};
 pub use by_diameter::facts::HomeFact;
 pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion, PeerQuestion};
 pub use effects::{
-    Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way, Written,
+    Attempt, Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
+    Written,
 };
 pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
@@ -65,5 +67,6 @@ pub use gateway::{Gateway, Seeds};
 pub use mapsms::identity::{Correlations, Imsi, Msisdn};
 pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
 pub use mapsms::{centre, store};
+pub use records::{CdrKeys, RecordFact};
 pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems, Terminals};
 pub use wire::DoorFact;

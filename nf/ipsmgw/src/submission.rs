@@ -298,9 +298,17 @@ impl Submission {
     }
 
     fn record(&self, cause: Option<Cause>, step: &mut Step<'_>) {
+        let read = Message::read(&self.message.body).ok();
+        let tpdu = read.as_ref().and_then(|it| Some((it.tpdu_kind()?, it.user_data?)));
+        let submit = tpdu.and_then(|(kind, data)| kind.read(data).ok());
         step.record(Record {
             direction: Direction::Originated,
             subscriber: self.msisdn.clone(),
+            other: submit.and_then(|it| Some(it.address()?.text())),
+            octets: tpdu.map_or(0, |it| it.1.len()),
+            postponed: None,
+            attempts: Vec::new(),
+            trail: step.trail,
             centre: Msisdn::of_address_string(self.centre.octets()),
             way: None,
             cause: cause.map(Cause::number),

@@ -218,6 +218,11 @@ impl Text {
         step.record(Record {
             direction: Direction::Originated,
             subscriber: self.sender.clone(),
+            other: None,
+            octets: 0,
+            postponed: None,
+            attempts: Vec::new(),
+            trail: step.trail,
             centre: Some(step.settings().number.clone()),
             way: None,
             cause: cause.map(Cause::number),

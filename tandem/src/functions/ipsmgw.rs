@@ -31,6 +31,7 @@ impl Kind for Ipsmgw {
             cells_of::<ipsmgw::Fact>(),
             cells_of::<ipsmgw::DoorFact>(),
             cells_of::<ipsmgw::HomeFact>(),
+            cells_of::<ipsmgw::RecordFact>(),
         ];
         let diameter = diameter_stack::empty_tables();
         vec![("IP short message gateway", own), ("Diameter of a function", diameter)]
@@ -115,6 +116,8 @@ impl Kind for Ipsmgw {
         }
         let journal = self.store_directory();
         section.journal = journal.map(|it| tls::located(directory, &it).into());
+        let records = self.cdr_directory();
+        section.cdr_folder = records.map(|it| tls::located(directory, &it).into());
         Ok(section)
     }
 

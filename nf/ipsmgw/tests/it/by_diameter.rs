@@ -148,7 +148,13 @@ fn the_next_way_is_the_node_that_was_told_with_its_name_and_else_map() {
     assert_eq!(imsi.digits(), ALICE_IMSI);
     replies(&mut world, &question, Reply::Result(None));
     assert!(matches!(world.ended(DIALOGUE)[0], Component::Result { .. }));
-    assert_eq!(world.records[0].way, Some(Way::CircuitSwitched));
+    let record = world.records.remove(0);
+    assert_eq!(
+        (record.way, record.other.as_deref()),
+        (Some(Way::CircuitSwitched), Some("447700900999"))
+    );
+    let attempts: Vec<_> = record.attempts.iter().map(|it| (it.way.name(), it.result)).collect();
+    assert_eq!(attempts, [("ps", "absentSubscriberSM"), ("cs", "delivered")]);
     // A node without a name is an MSC, by MAP.
     world.step(In::Connected(true));
     let (imsi, _) = routed(&mut world, MSC, None);

@@ -5,7 +5,7 @@ use super::{Named, errors, number, tbcd};
 use crate::identity::{Imsi, Msisdn};
 use crate::invoked::{Invoked, Refused, report_of, routing_of};
 use diameter::codec::{Avp, AvpWriter, Avps, Message, ResultCode, Writer};
-use diameter::row::Row;
+use diameter::row::{Kind, Row};
 use diameter::rows::base::{FAILED_AVP, USER_NAME};
 use diameter::rows::sh::MSISDN;
 use diameter::rows::{s6c, sgd};
@@ -31,10 +31,15 @@ pub struct Unfit {
 }
 
 impl Unfit {
-    /// An AVP lacks: an example of it is told.
+    /// An AVP lacks: an example of it is told, with zeros (RFC 6733 §7.1.5).
     fn lacks(row: &Row) -> Self {
+        let octets = match row.kind {
+            Kind::Grouped(_) => 0,
+            Kind::Enumerated(_) => 4,
+            _ => 1,
+        };
         let mut failed = Vec::new();
-        AvpWriter::new(&mut failed).put(row, []);
+        AvpWriter::new(&mut failed).put(row, &[0; 4][..octets]);
         Self { code: ResultCode::MissingAvp, failed }
     }
 

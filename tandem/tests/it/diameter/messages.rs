@@ -4,7 +4,7 @@
 use super::{ALICE, Captured, LONG, counted, peer_is};
 use crate::messages::{Core, Site, port};
 use peers::{ProcessSpec, Talk};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -57,6 +57,8 @@ centres = ["4478"]
 [ipsmgw.signalling]
 allowed = ["4478"]
 correlation_prefix = "23415"
+[ipsmgw.cdr]
+file_max_s = 1
 [ipsmgw.diameter]
 host = "sms1.ims.example.org"
 realm = "ims.example.org"
@@ -126,6 +128,7 @@ fn messages_go_both_ways_by_diameter_alone() {
     hss.hear(&format!("rdr {ALICE} 2"), LONG).unwrap();
     centre.pass("rda 2001", LONG).unwrap();
     refused(&mut hss, &mut centre);
+    recorded(&site);
     assert!(counted(&site, "ipsmgw_s6c_sgd_served_total") >= 5);
     assert_eq!(counted(&site, "ipsmgw_s6c_sgd_refused_total"), 3);
     drop(site);
@@ -133,6 +136,42 @@ fn messages_go_both_ways_by_diameter_alone() {
     for code in ["8388645", "8388646", "8388647", "8388649"] {
         assert!(codes.iter().any(|it| it == code), "{code} of {codes:?}");
     }
+}
+
+/// What stands in finished files of records: of each message one line, and nothing that it says.
+fn recorded(site: &Site) {
+    site.until(&["counters", "--name", "ipsmgw_cdr_written_total"], |rows| {
+        rows.iter().any(|it| it["value"] == 5)
+    });
+    let folder = site.folder.path().join("var/sms1.cdr");
+    let end = std::time::Instant::now() + LONG;
+    let lines = loop {
+        let files = fs::read_dir(&folder).unwrap().flatten().map(|it| it.path());
+        let done = files.filter(|it| it.extension().is_some_and(|it| it == "jsonl"));
+        let texts: Vec<String> = done.map(|it| fs::read_to_string(it).unwrap()).collect();
+        let lines = texts.iter().flat_map(|it| it.lines());
+        let lines: Vec<Value> = lines.map(|it| serde_json::from_str(it).unwrap()).collect();
+        if lines.iter().filter(|it| it["kind"].is_string()).count() == 5 {
+            assert!(!texts.concat().contains("Hello"), "no text");
+            break lines;
+        }
+        assert!(std::time::Instant::now() < end, "{texts:?}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    assert!(lines.iter().any(|it| it["format"] == "tandem-sms-records" && it["version"] == 1));
+    let has = |kind: &str, result: &str, key: &str, value: Value| {
+        let is = |it: &&Value| it["kind"] == kind && it["result"] == result && it[key] == value;
+        assert_eq!(lines.iter().filter(is).count(), 1, "{kind} {result} {key}: {lines:?}");
+    };
+    has("submission", "taken", "other", json!("447700900999"));
+    has("submission", "refused", "cause", json!(42));
+    has("delivery", "delivered", "way", json!("ps"));
+    has("delivery", "delivered", "way", json!("cs"));
+    let attempts = json!([
+        {"way": "ps", "result": "absentSubscriberSM"}, {"way": "cs", "result": "delivered"},
+    ]);
+    has("delivery", "delivered", "attempts", attempts);
+    has("delivery", "failed", "centre", json!(CENTRE));
 }
 
 /// What is refused, and with which code.
