@@ -16,9 +16,9 @@ use std::sync::Arc;
 use tls::{ClientAuth, TlsSpec};
 
 /// Session controllers connect to it.
-pub(crate) const CONTROL_PORT: PortId = PortId(0);
+pub const CONTROL_PORT: PortId = PortId(0);
 /// NG over UDP.
-pub(crate) const NG_PORT: PortId = PortId(1);
+pub const NG_PORT: PortId = PortId(1);
 /// NG over TCP.
 pub(crate) const NG_STREAM_PORT: PortId = PortId(2);
 /// Captured events leave by it.

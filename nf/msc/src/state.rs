@@ -9,6 +9,7 @@ use machine::Time;
 use media::program::Place;
 use question::Condition;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 /// What a controller holds.
 #[derive(Clone, Copy)]
@@ -52,6 +53,12 @@ impl State<'_> {
         self.0.driven.locals(call, side)
     }
 
+    /// Pairs of ports that there are, of the addresses with these numbers.
+    #[must_use]
+    pub fn pairs(&self, addresses: &[u16]) -> u32 {
+        self.0.streams.book.figures(addresses).pairs
+    }
+
     /// Pairs of ports with a stream, of the addresses with these numbers.
     #[must_use]
     pub fn pairs_in_use(&self, addresses: &[u16]) -> u32 {
@@ -82,6 +89,24 @@ impl State<'_> {
     #[must_use]
     pub fn transcoded(&self, stream: StreamId) -> Option<u32> {
         self.0.transcoding.number_of(stream)
+    }
+
+    /// Where packets to a port really come from.
+    #[must_use]
+    pub fn latched(&self, port: Local) -> Option<SocketAddr> {
+        self.0.measures.shown(port).latched
+    }
+
+    /// Ends whose last report was poor, and all that are measured.
+    #[must_use]
+    pub fn poor_ones(&self) -> (usize, usize) {
+        self.0.measures.poor_ones()
+    }
+
+    /// What of media the forwarder refused of late.
+    #[must_use]
+    pub fn refused_of_late(&self, now: Time) -> Option<&str> {
+        self.0.refused_of_late(now)
     }
 
     /// The conditions that stand.

@@ -127,7 +127,7 @@ fn no_port_has_two_streams_and_none_is_lost_whatever_comes() {
         }
         holds(&world, &peers);
         assert_eq!((world.plane.flows(), world.msc.state().streams()), (vec![], 0), "seed {seed}");
-        assert!(world.msc.measures.shown(Local { address: 0, port: 20_000 }).latched.is_none());
+        assert!(world.msc.state().latched(Local { address: 0, port: 20_000 }).is_none());
     }
 }
 

@@ -219,7 +219,7 @@ fn a_reload_that_cuts_ports_in_another_way_costs_no_stream() {
     world.passes(12);
     let firsts: Vec<u16> = world.leases(1, "access", 4_000).iter().map(|it| it.first).collect();
     assert_eq!(firsts[0], 20_010);
-    assert_eq!(world.msc.streams.book.figures(&[0]).pairs, 123);
+    assert_eq!(world.msc.state().pairs(&[0]), 123);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_a_forwarder_keeps_is_believed_as_far_as_it_can_be() {
 #[test]
 fn a_flow_that_the_forwarder_refuses_is_an_alarm() {
     let (mut world, block) = with_a_call();
-    let place = world.msc.streams.addresses.place(block.address, block.first).expect("a place");
+    let place = world.msc.state().place(at(block, 0)).expect("a place");
     let key = Name::Flow(place).key();
     let refused = |feature: &str| Reply::Refused {
         what: "an item".to_owned(),
@@ -257,7 +257,7 @@ fn a_flow_that_the_forwarder_refuses_is_an_alarm() {
     assert!(!world.alarms().contains(&"stream-refused".to_owned()));
     world.hears(&refused(FEATURE));
     assert_eq!(world.alarms().last().map(String::as_str), Some("stream-refused"));
-    let what = world.msc.refused_of_late(world.now).expect("of late");
+    let what = world.msc.state().refused_of_late(world.now).expect("of late").to_owned();
     let at = core::net::SocketAddr::new(place.address, place.port);
     assert_eq!(what, format!("the flow of {at}, line 0 of call 5"));
 }

@@ -107,7 +107,7 @@ fn the_last_figures_of_a_short_call_are_in_its_trail() {
         _ => false,
     };
     assert!(told.iter().any(is_quality), "its session controller hears of it: {told:?}");
-    assert_eq!(world.msc.measures.poor_ones(), (0, 0));
+    assert_eq!(world.msc.state().poor_ones(), (0, 0));
 }
 
 #[test]
