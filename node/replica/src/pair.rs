@@ -193,7 +193,8 @@ impl Pair {
         }
     }
 
-    /// The node hears from now on. A function may take longer to start than a peer to count as dead.
+    /// The node hears from now on. A function may take longer to start than a peer to count as
+    /// dead.
     pub fn begin(&mut self, now: Time) {
         self.election.begin(now);
     }

@@ -114,7 +114,7 @@ fn one_site_is_found_by_itself_and_of_several_one_is_named() {
     machine.start("north", &gateway("sgc1", free_port(), ""));
     let shown = machine.text(&["site"]);
     assert!(shown.starts_with("north  tandem ") && shown.contains("sgc1"), "{shown}");
-    // Who waits without a name is told which one it is: it may have run before the one that is meant.
+    // Who waits without a name is told which one it is: it may have run before.
     let waited = machine.ctl(&["wait"]);
     assert_eq!((waited.status.code(), words(&waited.stdout)), (Some(0), String::new()));
     assert_eq!(words(&waited.stderr), "the site `north` serves\n");

@@ -82,7 +82,8 @@ impl World {
     /// The core asks by OPTIONS whether the gateway is there.
     fn asked(&mut self, number: u32) {
         let text = format!(
-            "OPTIONS sip:127.0.0.1:5090 SIP/2.0\r\nVia: SIP/2.0/UDP {CORE};branch=z9hG4bK{number}\r\n\
+            "OPTIONS sip:127.0.0.1:5090 SIP/2.0\r\n\
+             Via: SIP/2.0/UDP {CORE};branch=z9hG4bK{number}\r\n\
              Max-Forwards: 70\r\nFrom: <sip:core@{CORE}>;tag={number}\r\nTo: <sip:sms@{OWN}>\r\n\
              Call-ID: {number}@core\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n"
         );
