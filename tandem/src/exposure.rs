@@ -417,7 +417,8 @@ mod tests {
         assert_eq!(sms("listen = [\"tcp:127.0.0.1:1\", \"udp:192.0.2.1:5090\"]\n"), ["listen[1]"]);
         let link = |address: &str| {
             sms(&format!(
-                "{near}[[ipsmgw.link]]\nname = \"a\"\naddress = \"{address}\"\napplication = \"x\"\n"
+                "{near}[[ipsmgw.link]]\nname = \"a\"\naddress = \"{address}\"\n\
+                 application = \"x\"\n"
             ))
         };
         assert_eq!(link("tcp:192.0.2.9:7700"), ["link[0].address"], "a key hides nothing");
