@@ -205,7 +205,7 @@ impl ByDiameter {
 
     /// Brings what is counted up to date.
     pub(crate) fn publish(&self) {
-        self.facts.set(HomeFact::Watched, self.watches.len() as u64);
+        self.facts.set(HomeFact::Watched, self.watches.count() as u64);
         if let Some(peers) = &self.peers {
             peers.publish();
         }

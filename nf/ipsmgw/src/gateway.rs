@@ -70,7 +70,7 @@ impl Gateway {
     /// Flows under way, dialogues of them, and subscribers to whom something is under way.
     #[must_use]
     pub fn under_way(&self) -> (usize, usize, usize) {
-        let subscribers = self.shared.subscribers.len() + self.shared.rows.len();
+        let subscribers = self.shared.subscribers.count() + self.shared.rows.count();
         (self.flows.len(), self.shared.dialogues.len(), subscribers)
     }
 

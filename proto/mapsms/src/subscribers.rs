@@ -85,7 +85,7 @@ impl Subscribers {
 
     /// Subscribers to whom something is under way.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.all.len()
     }
 }
@@ -109,6 +109,6 @@ mod tests {
         assert_eq!(all.leave(&to, b"b", 3), None);
         assert_eq!(all.leave(&to, b"a", 2), None);
         (0..=255).for_each(|it| all.release(&to, it));
-        assert_eq!(all.len(), 0);
+        assert_eq!(all.count(), 0);
     }
 }

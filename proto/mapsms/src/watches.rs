@@ -64,7 +64,7 @@ impl Watches {
 
     /// How many there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.all.len()
     }
 
@@ -92,7 +92,7 @@ mod tests {
         watches.add("sip:a@x", number(), until);
         assert_eq!(watches.deadline(), Some(until));
         watches.tick(until);
-        assert_eq!(watches.len(), 0);
+        assert_eq!(watches.count(), 0);
         for n in 0..WATCHES_MAX {
             watches.add(&format!("sip:{n}@x"), number(), until);
         }
