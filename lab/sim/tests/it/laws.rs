@@ -320,7 +320,7 @@ fn sms_settings() -> ipsmgw::Settings {
             take_by_default: true,
         },
         local: None,
-        home: ipsmgw::Home { numbers: true, reachability: true },
+        home: ipsmgw::Home { numbers: true, reachability: true, ..Default::default() },
     }
 }
 

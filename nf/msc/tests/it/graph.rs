@@ -9,6 +9,7 @@ use world::{Left, World as Router, ethernet};
 
 #[allow(dead_code, reason = "a part of what the tests of the plane have")]
 #[path = "../../../../plane/control/tests/plane/world.rs"]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod world;
 
 /// Where the plane of `world` is.
