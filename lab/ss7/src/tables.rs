@@ -30,8 +30,8 @@ const PARTS: &[Part] = &[
     part(
         "sgc-failover",
         "A cluster that loses a node",
-        "Calls that stand and new questions through a cluster of two gateways, one of which dies or \
-         gives its partitions away. The report has no such table.",
+        "Calls that stand and new questions through a cluster of two gateways, one of which dies \
+         or gives its partitions away. The report has no such table.",
     ),
 ];
 

@@ -5,9 +5,9 @@
 //!   new questions ────┴─ Unix socket ─ gateway 4 ══╣     ║ cluster
 //!   core 0                             core 0      ╚══ node 2 ─ HLR, gsmSCF    core 1
 //! ```
-//! Calls are answered and stand; questions begin and end beside them at a rate. Then a node dies, or
-//! gives its partitions away. A standing call is lost when its release, reported in the end, is not
-//! heard as that of a call.
+//! Calls are answered and stand; questions begin and end beside them at a rate. Then a node dies,
+//! or gives its partitions away. A standing call is lost when its release, reported in the end, is
+//! not heard as that of a call.
 
 use super::flow::{Answers, Counts, Flow, Heard};
 use super::generator::{Found, Generator, Load, Pace, Span};
