@@ -9,15 +9,17 @@
 //! ```
 //! What is not needed to know who is registered (display names, priorities) is passed over, and so
 //! are elements of other namespaces (§5.3). Documents are bounded in octets and in nodes; one with
-//! a document type is refused, so that no entity is ever expanded.
+//! a document type is refused, so that no entity is ever expanded. Attributes of an element, its
+//! depth and the namespaces in its scope are bounded before anything is parsed.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 
+mod bounds;
 mod read;
 mod words;
 mod write;
 
-pub use read::{NODES_MAX, OCTETS_MAX};
+pub use read::{ATTRIBUTES_MAX, DEPTH_MAX, NAMESPACES_MAX, NODES_MAX, OCTETS_MAX};
 pub use words::{ContactState, Event, RegistrationState, State};
 
 /// The media type of a document.

@@ -9,6 +9,12 @@ use wire::Malformed;
 pub const OCTETS_MAX: usize = 65_536;
 /// Elements, texts and comments of a document at most.
 pub const NODES_MAX: u32 = 8_192;
+/// Attributes of an element at most, declarations of namespaces among them.
+pub const ATTRIBUTES_MAX: usize = 32;
+/// Elements that stand in each other at most.
+pub const DEPTH_MAX: usize = 32;
+/// Declarations of namespaces in the scope of an element at most.
+pub const NAMESPACES_MAX: usize = 32;
 
 const DOCUMENT: &str = "RFC 3680 §5.4";
 
@@ -21,12 +27,14 @@ impl Reginfo {
     /// Reads a document.
     ///
     /// # Errors
-    /// It is too long or has too many nodes, is no well-formed XML of UTF-8, has a document type,
+    /// It is too long or has too many nodes, attributes of an element, elements in each other or
+    /// namespaces in a scope, is no well-formed XML of UTF-8, has a document type,
     /// its root is another element, or something that §5 wants is missing.
     pub fn read(octets: &[u8]) -> Result<Self, Malformed> {
         if octets.len() > OCTETS_MAX {
             return Err(Malformed::new(OCTETS_MAX, "the document is too long", DOCUMENT));
         }
+        crate::bounds::check(octets)?;
         let text = core::str::from_utf8(octets)
             .map_err(|why| Malformed::new(why.valid_up_to(), "it is no UTF-8", DOCUMENT))?;
         let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };

@@ -2,8 +2,8 @@
 #![allow(missing_docs, reason = "a test program")]
 
 use reginfo::{
-    Contact, ContactState, Event, NODES_MAX, OCTETS_MAX, Reginfo, Registration, RegistrationState,
-    State,
+    ATTRIBUTES_MAX, Contact, ContactState, DEPTH_MAX, Event, NAMESPACES_MAX, NODES_MAX, OCTETS_MAX,
+    Reginfo, Registration, RegistrationState, State,
 };
 
 /// As RFC 3680 §5.1 and §8 write it, with what is passed over.
@@ -97,7 +97,7 @@ fn what_is_no_document_is_refused_and_says_why() {
         (swap("</reginfo>", ""), "well-formed"),
         (bomb, "document type"),
         (nodes, "nodes"),
-        (deep, "nodes"),
+        (deep, "too deep"),
         ("x".repeat(OCTETS_MAX + 1), "too long"),
         (swap("ns:reginfo\"", "ns:other\""), "root"),
         (swap("version=\"1\" state", "version=\"-1\" state"), "version"),
@@ -116,4 +116,50 @@ fn what_is_no_document_is_refused_and_says_why() {
         Reginfo::read(b"<a>\xff</a>").map_err(|it| (it.at, it.what)),
         Err((3, "it is no UTF-8"))
     );
+}
+
+/// A document with that between its root and the end of that.
+fn holding(text: &str) -> Result<Reginfo, wire::Malformed> {
+    Reginfo::read(JOE.replacen("<!-- what changed -->", text, 1).as_bytes())
+}
+
+#[test]
+fn attributes_of_an_element_are_bounded_whatever_their_quotes_hold() {
+    let element = |count: usize| {
+        let attributes = (0..count).map(|it| format!(" a{it}='>\"<' b{it} =\n\"/>'\""));
+        format!("<o:x{}>y</o:x><o:y/>", attributes.collect::<String>())
+    };
+    // Quotes of the one kind in the other begin nothing, nor does a tag end within them; `<` there
+    // is no XML.
+    let half = element(ATTRIBUTES_MAX / 2);
+    assert!(
+        holding(&half.replace('<', "&lt;").replace("&lt;o", "<o").replace("&lt;/", "</")).is_ok()
+    );
+    let many = holding(&element(ATTRIBUTES_MAX / 2 + 1)).expect_err("one too many");
+    assert_eq!(many.what, "an element has too many attributes");
+    let all = (0..7_000).fold(String::from("<o:x"), |all, it| format!("{all} a{it}=''"));
+    assert!(holding(&format!("{all}/>")).is_err_and(|it| it.what == many.what));
+}
+
+#[test]
+fn namespaces_in_scope_and_elements_in_each_other_are_bounded_and_those_beside_are_not() {
+    // The root declares three of them.
+    let nested = |depth: usize| {
+        let names = (0..depth).map(|it| format!("<a{it} xmlns:n{it} = 'urn:{it}'>"));
+        let ends = (0..depth).rev().map(|it| format!("</a{it}>"));
+        names.chain(ends).collect::<String>()
+    };
+    assert!(holding(&nested(NAMESPACES_MAX - 3)).is_ok());
+    let many = holding(&nested(NAMESPACES_MAX - 2)).expect_err("one too many");
+    assert_eq!(many.what, "it has too many namespaces in scope");
+    assert!(holding(&nested(NAMESPACES_MAX - 3).repeat(9)).is_ok());
+    let deep = |depth: usize| format!("{}{}", "<o:b>".repeat(depth), "</o:b>".repeat(depth));
+    assert!(holding(&deep(DEPTH_MAX - 1)).is_ok());
+    assert!(holding(&deep(DEPTH_MAX)).is_err_and(|it| it.what == "its elements are too deep"));
+    // What only looks like elements is none.
+    let text = deep(DEPTH_MAX);
+    for quiet in [format!("<!--{text}-->"), format!("<![CDATA[{text}]]>"), format!("<?x {text}?>")]
+    {
+        assert!(holding(&quiet).is_ok(), "{quiet}");
+    }
 }
