@@ -179,11 +179,9 @@ impl Access {
     /// A phone that has found the code of a challenge wrong says so by an empty response. Where no
     /// challenge waits for an answer the nonce is one of before, as registrations repeat it.
     fn disbelieved(&mut self, at: &At<'_>, registrant: &Registrant) {
-        let mut own = self.table.naming(&registrant.impi);
-        if !registrant.disbelieves || !own.any(|set| set.stage == Stage::Challenged) {
+        if !registrant.disbelieves || !self.table.is_challenged(&registrant.impi) {
             return;
         }
-        drop(own);
         let why = "the phone did not believe the challenge: its MAC is wrong; K or OPc of card and \
                    home are perhaps not the same (TS 24.229 §5.1.1.5.3)";
         self.failures.note(at.now, &registrant.impi, at.flow.remote, why);
@@ -244,8 +242,9 @@ impl Access {
         }
         let method = at.message.method();
         if matches!(method, Method::Ack | Method::Cancel) {
-            // They name no option tags (RFC 3261 §20.29, §20.32), and belong to what was judged.
-            return Ok(Verdict::Passes);
+            // They name no option tags (RFC 3261 §20.29, §20.32), and belong to what was judged. Of
+            // an agreement that ends, transactions end by them.
+            return self.was_accepted(at).map(|()| Verdict::Passes);
         }
         let verify = List::read(at.message.values(Header::SecurityVerify))
             .map_err(|_| malformed("Security-Verify cannot be read"))?;
@@ -275,6 +274,17 @@ impl Access {
         };
         rewrite::request(at.message, registrant.as_ref(), asks_rport, out);
         Ok(Verdict::Changed)
+    }
+
+    /// Whether the core has accepted the registration of the phone that a message came from.
+    fn was_accepted(&self, at: &At<'_>) -> Result<(), Refusal> {
+        let is_it = |key: &Key| self.table.at(*key).is_some_and(|it| !it.stage.is_under_way());
+        let is_accepted = match self.came {
+            Some(key) => is_it(&key),
+            None => self.table.by_identity(self.known_by(at.flow)).iter().any(is_it),
+        };
+        let why = "a request came before its registration was accepted (TS 24.229 §5.2.6)";
+        is_accepted.then_some(()).ok_or_else(|| Refusal::new(403, Fact::Unprotected, why))
     }
 
     /// The set that a request came by. One that waited for its turn says so itself: the list that

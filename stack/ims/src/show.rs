@@ -1,6 +1,7 @@
 //! What the management side may see: no keys.
 
 use crate::access::Access;
+use ipsec::{Lane, Way};
 use machine::{Duration, Time};
 use question::Condition;
 use schemars::JsonSchema;
@@ -44,7 +45,7 @@ pub struct IpsecRow {
     pub forged: u64,
     /// Microseconds of the function's clock at which it ends.
     pub expires_at_us: u64,
-    /// Octets of its associations.
+    /// Octets of its associations, and of the connections of TCP inside of them.
     pub octets: u64,
 }
 
@@ -82,6 +83,10 @@ impl Access {
         let row = |set: &crate::set::Set| {
             let associations = set.associations().and_then(|key| self.esp.show(key));
             let counted = associations.as_ref();
+            let streams = set.associations().map_or(0, |set| {
+                let lanes = [Lane::First, Lane::Second].into_iter();
+                lanes.map(|lane| self.streams.size(Way { set, lane })).sum::<usize>()
+            });
             let indices = |of: fn(&ipsec::SetRow) -> [Option<u32>; 2]| {
                 counted.map(|it| of(it).into_iter().flatten().collect()).unwrap_or_default()
             };
@@ -102,7 +107,7 @@ impl Access {
                 replayed: counted.map_or(0, |it| it.failed.replayed),
                 forged: counted.map_or(0, |it| it.failed.forged),
                 expires_at_us: set.expires.as_micros(),
-                octets: counted.map_or(0, |it| it.octets as u64),
+                octets: counted.map_or(0, |it| it.octets + streams) as u64,
             }
         };
         match impi {

@@ -53,6 +53,8 @@ pub(crate) struct Table {
     by_impi: BTreeMap<Box<[u8]>, Phone>,
     /// Those that nobody has proven yet, by a hash of the private identity that they claim.
     claimed: BTreeSet<(u64, u32)>,
+    /// Those that are challenged, by the hash of their private identity.
+    challenged: BTreeSet<(u64, u32)>,
     secret: u64,
     spent: Spent,
     pub vacated: Vacated,
@@ -70,6 +72,7 @@ impl Table {
             by_identity: BTreeMap::new(),
             by_impi: BTreeMap::new(),
             claimed: BTreeSet::new(),
+            challenged: BTreeSet::new(),
             secret,
             spent: Spent::default(),
             vacated: Vacated::default(),
@@ -128,6 +131,15 @@ impl Table {
         let claimed = claimed.filter_map(|(_, index)| self.sets.user_of(*index));
         let keys = self.by_impi(impi).iter().copied().chain(claimed);
         keys.filter_map(|key| self.sets.at(key)).filter(move |set| *set.impi == *impi)
+    }
+
+    /// Whether an agreement that is or claims to be of a private identity waits for the answer to
+    /// its challenge. Of those that nobody has challenged, however many, none is looked at.
+    pub fn is_challenged(&self, impi: &[u8]) -> bool {
+        let hash = keys::hash(self.secret, impi);
+        let indices = self.challenged.range((hash, 0)..=(hash, u32::MAX));
+        let mut sets = indices.filter_map(|(_, index)| self.sets.at(self.sets.user_of(*index)?));
+        sets.any(|set| *set.impi == *impi)
     }
 
     /// Whether a set has, or has had, associations with these keys.
@@ -236,6 +248,12 @@ impl Table {
         (set.stage, set.expires) = (stage, expires);
         set.usage.was_accepted |= stage == Stage::Current;
         let (after, source, begun) = (Class::of(set), set.source, set.begun);
+        if before == Stage::Challenged {
+            self.challenged.remove(&(keys::hash(self.secret, &set.impi), key.index));
+        }
+        if stage == Stage::Challenged {
+            self.challenged.insert((keys::hash(self.secret, &set.impi), key.index));
+        }
         self.sets.arm(key, expires);
         if class != after {
             self.sources.remove(source, class, begun);
@@ -366,6 +384,9 @@ impl Table {
         self.under_way += usize::from(stage.is_under_way());
         self.current += usize::from(stage == Stage::Current);
         self.sources.add(source, class, begun, key);
+        if stage == Stage::Challenged {
+            self.challenged.insert((keys::hash(self.secret, &impi), key.index));
+        }
         if let Some(register) = register.filter(|_| copy.is_offer) {
             self.by_register.insert(register, key);
         }
@@ -404,6 +425,7 @@ impl Table {
         self.by_identity.clear();
         self.by_impi.clear();
         self.claimed.clear();
+        self.challenged.clear();
         self.spent.end_all();
         self.vacated.clear();
         self.sources = Sources::default();

@@ -213,6 +213,13 @@ impl Streams {
         Some(Incoming { octets, progress })
     }
 
+    /// Octets of memory that the connection of that lane takes.
+    #[must_use]
+    pub fn size(&self, way: Way) -> usize {
+        let stream = self.table.get(&way.place()).filter(|it| it.set == way.set);
+        stream.map_or(0, |it| size_of::<Stream>() - size_of::<Connection>() + it.connection.size())
+    }
+
     /// Whether octets may be sent by the connection of that lane.
     #[must_use]
     pub fn is_open(&self, way: Way) -> bool {

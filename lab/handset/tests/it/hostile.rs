@@ -426,6 +426,72 @@ pub fn what_was_offered_must_come_again_under_protection() {
     assert_eq!(world.pcscf.access.count(Fact::Downgraded), 2);
 }
 
+/// How the P-CSCF judges what came by a phone's associations and waited for its turn.
+fn by_associations(world: &mut World, ue: &str, bytes: &[u8]) -> (ims::Verdict, String) {
+    let local = SocketAddr::from((PCSCF, 5_062));
+    let flow = Flow::to(PROTECTED, Transport::Udp, local, ue.parse().unwrap());
+    let mut text = Vec::new();
+    let message = sip::Message::parse(bytes).unwrap();
+    let verdict = world.pcscf.access.request(world.now, &flow, &message, &mut text);
+    (verdict, String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn what_ends_transactions_passes_by_associations_whose_registration_was_accepted() {
+    let [ack, cancel] = ["ACK", "CANCEL"].map(|method| request(method, ""));
+    let mut world = registered(41);
+    let ue = world.current(0).remove(0).ue;
+    for bytes in [&ack, &cancel] {
+        assert_eq!(by_associations(&mut world, &ue, bytes).0, ims::Verdict::Passes);
+    }
+    // The core says nothing of the response of another phone.
+    let spec = LinkSpec::perfect(Duration::from_millis(10));
+    let mut world = World::new(42, vec![Phone::new(1, None, Preference::usual())], section(), spec);
+    world.act(0, Handset::register);
+    world.run(Duration::from_millis(25));
+    world.pcscf.is_core_silent = true;
+    world.run(Duration::from_secs(1));
+    let row = world.pcscf.access.show(None, 9).remove(0);
+    assert_eq!(row.state, "answered");
+    assert_eq!(by_associations(&mut world, &row.ue, &ack).0, ims::Verdict::Dropped);
+    let (verdict, text) = by_associations(&mut world, &row.ue, &cancel);
+    assert_eq!(verdict, ims::Verdict::Refused);
+    assert!(text.starts_with("SIP/2.0 403 "), "{text}");
+    assert_eq!(world.pcscf.access.count(Fact::Unprotected), 2);
+}
+
+#[test]
+fn an_empty_response_is_disbelief_while_a_challenge_waits_and_at_no_other_time() {
+    let mut world = registered(43);
+    let impi = world.phones[0].handset.config().subscriber.impi.clone();
+    let empty = |number: u32| {
+        let text = String::from_utf8(offering(number, 11)).unwrap();
+        let credentials = format!(
+            "Authorization: Digest username=\"{impi}\", realm=\"x\", nonce=\"n\", uri=\"sip:x\", \
+             response=\"\"\r\n"
+        );
+        text.replace("Content-Length", &format!("{credentials}Content-Length")).into_bytes()
+    };
+    let disbelieved = |world: &mut World, number: u32| {
+        let bytes = empty(number);
+        let remote = SocketAddr::from(([10, 0, 0, 11], 5_060));
+        let flow = Flow::to(CLEAR, Transport::Udp, SocketAddr::from((PCSCF, 5_060)), remote);
+        let message = sip::Message::parse(&bytes).unwrap();
+        world.pcscf.access.request(world.now, &flow, &message, &mut Vec::new());
+        let rows = world.pcscf.access.explain(world.now, Some(&impi), 99);
+        rows.iter().filter(|row| row.why.contains("its MAC is wrong")).count()
+    };
+    // Many say that they are this phone, and none of them was challenged.
+    assert_eq!((0..20).map(|number| disbelieved(&mut world, number)).max(), Some(0));
+    world.phones[0].handset.restart();
+    world.act(0, Handset::register);
+    world.run(Duration::from_millis(25));
+    assert_eq!(disbelieved(&mut world, 20), 1);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.phones[0].handset.state(), State::Registered);
+    assert_eq!(disbelieved(&mut world, 21), 1, "the challenge was answered");
+}
+
 /// What offers an agreement from that host.
 fn offering(number: u32, host: u8) -> Vec<u8> {
     let offer = "Require: sec-agree\r\nProxy-Require: sec-agree\r\n\

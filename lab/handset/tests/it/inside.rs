@@ -224,6 +224,17 @@ pub fn connections_end_with_their_agreements_whatever_they_have_begun_to_say() {
 }
 
 #[test]
+fn what_a_phone_has_begun_to_say_counts_as_its_memory() {
+    let mut world = registered(21, false, section(), perfect());
+    let octets = |world: &World| world.current(0).iter().map(|row| row.octets).sum::<u64>();
+    let before = octets(&world);
+    let half = request("sip:b@ims.example.org", 1, 60_000);
+    world.act(0, |handset, _, out| handset.send(&half[..50_000], out));
+    world.run(Duration::from_secs(60));
+    assert!(octets(&world) >= before + 49_000, "{before} {}", octets(&world));
+}
+
+#[test]
 pub fn a_head_that_comes_octet_by_octet_is_taken_when_it_is_whole() {
     let mut world = registered(9, false, section(), perfect());
     let asked = request("sip:b@ims.example.org", 1, 5);
