@@ -13,6 +13,8 @@ use tcap::{PARTITIONS, Transactions};
 
 /// How often work crosses, at most: once, and once more where its partition has just moved.
 const HOPS_MAX: u8 = 2;
+/// Point codes that one post names: it is no longer than a change may be.
+const WAYS_AT_ONCE: usize = 8_192;
 /// When work that came back is tried again: by then it is known who is heard.
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -113,6 +115,10 @@ impl Clustered {
                 self.peers.leads(from, &ways);
                 self.told.has_other_ways = true;
             }
+            Post::MoreWays(ways) => {
+                self.peers.leads_also(from, &ways);
+                self.told.has_other_ways = true;
+            }
             Post::Stands(it) => self.peers.stand(from, it),
             Post::Born => self.peers.forget(from),
             Post::Management(_) => return Some((hops, post)),
@@ -131,7 +137,7 @@ impl Clustered {
         let partition = post.partition();
         match (post, partition) {
             (Post::Rank(subsystem, _), _) => self.peers.rank_returned(to, subsystem),
-            (Post::Ways(_), _) => self.peers.ways_returned(to),
+            (Post::Ways(_) | Post::MoreWays(_), _) => self.peers.ways_returned(to),
             (Post::Born, _) if !has_left && self.heard.contains_key(&to) => {
                 self.post(to, 0, &Post::Born);
             }
@@ -173,6 +179,14 @@ impl Clustered {
         ranked.min_by_key(|it| it.0).map(|it| it.1)
     }
 
+    /// What begins a dialogue crosses to another node that takes it; whether there is one.
+    pub fn give(&mut self, subsystem: u8, hops: u8, post: &Post) -> bool {
+        let taker = self.taker(subsystem);
+        let given = taker.filter(|node| self.cross(*node, hops, post));
+        given.into_iter().for_each(|node| self.peers.give(node));
+        given.is_some()
+    }
+
     /// A node that has a way to a point code.
     #[must_use]
     pub fn way(&self, dpc: PointCode) -> Option<NodeId> {
@@ -183,7 +197,12 @@ impl Clustered {
     pub fn ways(&mut self, ways: &BTreeSet<PointCode>) {
         let others = self.others();
         for node in self.peers.lack_ways(&others, ways) {
-            self.post(node, 0, &Post::Ways(ways.iter().copied().collect()));
+            let all: Vec<PointCode> = ways.iter().copied().collect();
+            let (first, more) = all.split_at(all.len().min(WAYS_AT_ONCE));
+            self.post(node, 0, &Post::Ways(first.to_vec()));
+            for more in more.chunks(WAYS_AT_ONCE) {
+                self.post(node, 0, &Post::MoreWays(more.to_vec()));
+            }
         }
     }
 
@@ -231,6 +250,7 @@ mod tests {
     use crate::config::Cluster;
     use crate::member::Settings;
     use crate::nodes::Nodes;
+    use crate::peers::Stands;
     use bytes::Bytes;
     use question::Condition;
     use replica::cluster::Placement;
@@ -315,6 +335,54 @@ mod tests {
             assert_eq!(posted(&mut node), expected.into_iter().collect::<Vec<_>>());
             assert_eq!(node.counts.unserved, u64::from(!crosses));
         }
+    }
+
+    /// Where the posts go that are told now, but for how this node stands.
+    fn receivers(of: &mut Clustered) -> Vec<NodeId> {
+        let all = core::mem::take(&mut of.telling.posts).into_iter();
+        all.filter(|it| read(&it.1).is_some_and(|it| it.1 != Post::Born)).map(|it| it.0).collect()
+    }
+
+    #[test]
+    fn dialogues_that_cross_in_one_second_are_shared_among_the_nodes_that_take_them() {
+        let mut node = node();
+        for (partition, number) in [(PARTITION, 2), (PARTITION + 1, 3)] {
+            let number = NodeId(number);
+            node.notices(ms(0), &Grouped::Node { node: number, is_alive: true });
+            let (group, served_by) = (group(partition), Some(number));
+            node.notices(ms(0), &Grouped::Serves { group, node: served_by, epoch: 1 });
+            node.peers.ranked(number, 6, Some(0));
+        }
+        assert!(!node.give(7, 0, &post()), "nobody takes them");
+        let give = |node: &mut Clustered, count: u8| {
+            (0..count).for_each(|_| assert!(node.give(6, 0, &post())));
+            receivers(node).into_iter().map(|it| it.0).collect::<Vec<_>>()
+        };
+        assert_eq!(give(&mut node, 4), [2, 3, 2, 3]);
+        node.peers.stand(NodeId(2), Stands { dialogues: 4, ..Stands::default() });
+        assert_eq!(give(&mut node, 3), [3, 3, 2], "it says how many it has");
+    }
+
+    #[test]
+    fn ways_that_no_post_has_room_for_are_told_in_several() {
+        let all: BTreeSet<PointCode> = (1..=20_000).filter_map(PointCode::new).collect();
+        let mut node = node();
+        node.ways(&all);
+        let posts = core::mem::take(&mut node.telling.posts);
+        assert_eq!(posts.iter().filter(|it| it.1[1..].len() > 1).count(), 3);
+        assert!(posts.iter().all(|it| it.1.len() < replica::DELTA_BYTES_MAX));
+        let mut other = self::node();
+        posts.iter().for_each(|it| assert!(other.came(NodeId(2), &it.1).is_none()));
+        assert!(all.iter().all(|it| other.peers.reaches(NodeId(2), *it)));
+        // One of them comes back: all are told again.
+        assert!(node.returned(NodeId(2), &posts[2].1, false).is_none());
+        node.ways(&all);
+        assert_eq!(node.telling.posts.len(), 3);
+        let fewer = BTreeSet::from_iter(all.first().copied());
+        node.telling.posts.clear();
+        node.ways(&fewer);
+        node.telling.posts.iter().for_each(|it| drop(other.came(NodeId(2), &it.1)));
+        assert!(!all.last().is_some_and(|it| other.peers.reaches(NodeId(2), *it)));
     }
 
     #[test]

@@ -4,6 +4,9 @@ use m3ua::codec::PointCode;
 use runtime::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Point codes that a node may say it has a way to.
+const WAYS_MAX: usize = 1 << 18;
+
 /// How a node stands, as it says once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stands {
@@ -27,6 +30,8 @@ struct Peer {
     ranks: BTreeMap<u8, u8>,
     ways: BTreeSet<PointCode>,
     stands: Option<Stands>,
+    /// Dialogues that it was given since it has said how it stands.
+    given: u32,
 }
 
 /// The other nodes.
@@ -69,9 +74,23 @@ impl Peers {
         self.all.entry(node).or_default().ways = ways.iter().copied().collect();
     }
 
+    /// It has a way to these, too.
+    pub fn leads_also(&mut self, node: NodeId, ways: &[PointCode]) {
+        let known = &mut self.all.entry(node).or_default().ways;
+        let room = WAYS_MAX.saturating_sub(known.len());
+        known.extend(ways.iter().take(room));
+    }
+
     /// A node says how it stands.
     pub fn stand(&mut self, node: NodeId, stands: Stands) {
-        self.all.entry(node).or_default().stands = Some(stands);
+        let peer = self.all.entry(node).or_default();
+        (peer.stands, peer.given) = (Some(stands), 0);
+    }
+
+    /// A node is given a dialogue: what it says of itself is known once a second only.
+    pub fn give(&mut self, node: NodeId) {
+        let given = &mut self.all.entry(node).or_default().given;
+        *given = given.saturating_add(1);
     }
 
     /// How a node stands, if it has said so.
@@ -86,10 +105,11 @@ impl Peers {
         self.standing(node).is_some_and(|it| it.is_leaving)
     }
 
-    /// Dialogues that it serves.
+    /// Dialogues that it serves, with those that it was given since.
     #[must_use]
     pub fn load(&self, node: NodeId) -> u32 {
-        self.standing(node).map_or(0, |it| it.dialogues)
+        let Some(peer) = self.all.get(&node) else { return 0 };
+        peer.stands.map_or(0, |it| it.dialogues).saturating_add(peer.given)
     }
 
     /// The group that takes the dialogues of a subsystem there.

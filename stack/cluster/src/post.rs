@@ -30,6 +30,7 @@ const MSU: u8 = 6;
 const MANAGEMENT: u8 = 7;
 const CONNECTED: u8 = 8;
 const STANDS: u8 = 9;
+const MORE_WAYS: u8 = 10;
 
 /// What is posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +43,10 @@ pub enum Post {
     Rank(u8, Option<u8>),
     /// The node knows nothing of the one that it tells so.
     Born,
-    /// Point codes that the node has a way to.
+    /// Point codes that the node has a way to: in place of those before.
     Ways(Vec<PointCode>),
+    /// Point codes that it has a way to beside those.
+    MoreWays(Vec<PointCode>),
     /// An MSU that the other node has a way for.
     Msu(Transfer),
     /// What SCCP management elsewhere has told one node.
@@ -69,10 +72,8 @@ impl Post {
             }
             Self::Rank(subsystem, rank) => out.extend([RANK, *subsystem, rank.unwrap_or(NO_OCTET)]),
             Self::Born => out.push(BORN),
-            Self::Ways(ways) => {
-                out.push(WAYS);
-                ways.iter().for_each(|it| write_point_code(Some(*it), out));
-            }
+            Self::Ways(ways) => write_ways(WAYS, ways, out),
+            Self::MoreWays(ways) => write_ways(MORE_WAYS, ways, out),
             Self::Msu(it) => write_transfer(MSU, it, out),
             Self::Management(it) => write_transfer(MANAGEMENT, it, out),
             Self::Connected(it) => write_transfer(CONNECTED, it, out),
@@ -102,14 +103,8 @@ impl Post {
                 Self::Rank(subsystem, Some(rank).filter(|it| *it != NO_OCTET))
             }
             BORN => Self::Born,
-            WAYS => {
-                let (codes, behind) = cursor.rest().as_chunks::<4>();
-                if !behind.is_empty() {
-                    return Err(cursor.offence(CUT));
-                }
-                let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
-                Self::Ways(codes.flatten().collect())
-            }
+            WAYS => Self::Ways(read_ways(&mut cursor)?),
+            MORE_WAYS => Self::MoreWays(read_ways(&mut cursor)?),
             MSU => Self::Msu(read_transfer(&mut cursor)?),
             MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
             CONNECTED => Self::Connected(read_transfer(&mut cursor)?),
@@ -122,6 +117,20 @@ impl Post {
             _ => return Err(cursor.offence("no post of this kind")),
         })
     }
+}
+
+fn write_ways(kind: u8, ways: &[PointCode], out: &mut Vec<u8>) {
+    out.push(kind);
+    ways.iter().for_each(|it| write_point_code(Some(*it), out));
+}
+
+fn read_ways(cursor: &mut Cursor<'_>) -> Result<Vec<PointCode>, Malformed> {
+    let (codes, behind) = cursor.rest().as_chunks::<4>();
+    if !behind.is_empty() {
+        return Err(cursor.offence(CUT));
+    }
+    let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
+    Ok(codes.flatten().collect())
 }
 
 fn write_transfer(kind: u8, it: &Transfer, out: &mut Vec<u8>) {
@@ -240,6 +249,7 @@ mod tests {
             Post::Rank(6, None),
             Post::Born,
             Post::Ways(vec![point_code(7)]),
+            Post::MoreWays(vec![point_code(7), point_code(8)]),
             Post::Msu(transfer.clone()),
             Post::Connected(transfer.clone()),
             Post::Management(transfer),
@@ -255,5 +265,6 @@ mod tests {
         assert!(Post::read(&[]).is_err() && Post::read(&[99]).is_err());
         assert!(Post::read(&[UNITDATA, 0]).is_err());
         assert!(Post::read(&[WAYS, 0, 0, 0, 7, 0]).is_err());
+        assert!(Post::read(&[MORE_WAYS, 0, 0, 7]).is_err());
     }
 }

@@ -27,10 +27,7 @@ impl SccpNode {
             Some(_) => {}
             None => {
                 let is_here = self.services.applications.takes(subsystem) && of.may_begin();
-                if !is_here
-                    && let Some(node) = of.taker(subsystem)
-                    && of.cross(node, hops, &post())
-                {
+                if !is_here && of.give(subsystem, hops, &post()) {
                     return;
                 }
                 // What stands already needs what is left.

@@ -4,7 +4,7 @@
 use super::posts::Posts;
 use super::roster::Params;
 use super::wire::{Beat, Head, Record};
-use machine::Time;
+use machine::{Duration, Time};
 use runtime::{GroupId, NodeId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -146,8 +146,8 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// The way of that number, on which nothing is.
-    pub fn new(number: u64) -> Self {
+    /// The way of that number, on which nothing is; `resend` as [`Posts::new`] has it.
+    pub fn new(number: u64, resend: Duration) -> Self {
         Self {
             number,
             flying: 0,
@@ -155,7 +155,7 @@ impl Traffic {
             last: GroupId::default(),
             dirty: BTreeSet::new(),
             taken: 0,
-            posts: Posts::new(number),
+            posts: Posts::new(number, resend),
         }
     }
 

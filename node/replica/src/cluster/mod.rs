@@ -160,11 +160,12 @@ impl Cluster {
         for (node, mut way) in self.ways.extract_if(.., |node, _| is_gone(node)) {
             Self::return_posts(node, &mut way, 0, out);
         }
+        let resend = self.params.heartbeat * 2;
         for node in roster.nodes().filter(|node| *node != own) {
             self.links.entry(node).or_default();
             self.ways.entry(node).or_insert_with(|| {
                 self.made += 1;
-                Traffic::new(self.made)
+                Traffic::new(self.made, resend)
             });
         }
         self.rosters.insert(0, roster);

@@ -8,7 +8,7 @@
 
 use crate::sink::Sink;
 use crate::source::{Source, TakenBack};
-use machine::Time;
+use machine::{Duration, Time};
 
 /// Octets of posts that wait for one node.
 pub(super) const POST_BYTES_MAX: usize = 4 << 20;
@@ -24,28 +24,30 @@ pub(super) struct Posts {
     pub sink: Sink,
     pub is_ready: bool,
     pub is_dirty: bool,
+    /// When what is not acknowledged is said again.
+    resend: Duration,
 }
 
 /// The stream of that number.
-fn stream(number: u64) -> Source {
-    let heartbeats = machine::Duration::from_millis(20);
+fn stream(number: u64, resend: Duration) -> Source {
     let before = (0, number.saturating_sub(1));
-    let mut source = Source::new(1, heartbeats).with_log(POST_BYTES_MAX * 2).after(before);
-    source.begin(Time::ZERO + machine::Duration::from_secs(60), EPOCH);
+    let mut source = Source::new(1, resend).with_log(POST_BYTES_MAX * 2).after(before);
+    source.begin(Time::ZERO + Duration::from_secs(60), EPOCH);
     source
 }
 
 impl Posts {
-    /// Nothing was posted yet. A stream of a higher number takes the place of one before.
-    pub fn new(number: u64) -> Self {
-        let (source, sink) = (stream(number), Sink::default());
-        Self { source, sink, is_ready: false, is_dirty: false }
+    /// Nothing was posted yet. A stream of a higher number takes the place of one before. What comes
+    /// is acknowledged once a heartbeat: `resend` is longer.
+    pub fn new(number: u64, resend: Duration) -> Self {
+        let (source, sink) = (stream(number, resend), Sink::default());
+        Self { source, sink, is_ready: false, is_dirty: false, resend }
     }
 
     /// Begins what is told anew; what was not acknowledged of it so far.
     pub fn begin(&mut self, number: u64) -> Vec<TakenBack> {
         self.is_ready = false;
-        let mut ended = core::mem::replace(&mut self.source, stream(number));
+        let mut ended = core::mem::replace(&mut self.source, stream(number, self.resend));
         ended.take_back()
     }
 
@@ -72,5 +74,29 @@ impl Posts {
             super::wire::piece_end(datagram, at);
         }
         is_written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_post_is_said_again_when_its_time_to_be_acknowledged_is_over_and_not_before() {
+        let at = |milliseconds: u64| Time::from_millis(60_000 + milliseconds);
+        let mut posts = Posts::new(1, Duration::from_millis(100));
+        posts.source.push(0, b"letter");
+        let mut datagram = Vec::new();
+        let mut says = |posts: &mut Posts, milliseconds: u64| {
+            posts.tick(at(milliseconds));
+            let before = datagram.len();
+            posts.piece(at(milliseconds), &mut datagram, 1_000);
+            datagram.len() > before
+        };
+        assert!(says(&mut posts, 1));
+        assert!(!says(&mut posts, 51) && !says(&mut posts, 100));
+        assert!(says(&mut posts, 101));
+        posts.source.acknowledged(at(102), posts.source.stream, 1);
+        assert!(!says(&mut posts, 300));
     }
 }
