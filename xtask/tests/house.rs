@@ -343,6 +343,44 @@ fn every_library_of_the_pure_floors_is_held_to_the_bans() {
     }
 }
 
+/// What of the rules for lengths and memory the text of a library lacks.
+fn lacks(library: &str, source: &str) -> Vec<&'static str> {
+    let has = |attribute: &str| source.lines().any(|line| line == attribute);
+    let is_faced =
+        ["proto/", "stack/", "nf/", "node/", "plane/"].iter().any(|it| library.starts_with(it));
+    let mut lacks = Vec::new();
+    if is_faced && !has("#![warn(clippy::cast_possible_truncation)]") {
+        lacks.push("cast_possible_truncation");
+    }
+    let is_forbidden = has("#![forbid(unsafe_code)]");
+    // The targets of fuzzing have a peer in shared memory.
+    if !is_forbidden && !may_be_unsafe(library) && library != "lab/fuzz/src/lib.rs" {
+        lacks.push("forbid(unsafe_code)");
+    }
+    lacks
+}
+
+#[test]
+fn every_library_that_faces_a_network_looks_at_casts_and_none_is_unsafe_but_those_that_may() {
+    let libraries = rust_files().into_iter().filter(|path| path.ends_with("/src/lib.rs"));
+    let offences: Vec<_> = libraries
+        .filter_map(|path| {
+            let source = fs::read_to_string(root().join(&path)).expect("there");
+            let found = lacks(&path, &source);
+            (!found.is_empty()).then_some((path, found))
+        })
+        .collect();
+    assert!(offences.is_empty(), "{offences:?}");
+}
+
+#[test]
+fn a_library_without_the_rules_is_seen() {
+    let whole = "#![forbid(unsafe_code)]\n#![warn(clippy::cast_possible_truncation)]\n";
+    assert_eq!(lacks("proto/x/src/lib.rs", whole), Vec::<&str>::new());
+    assert_eq!(lacks("proto/x/src/lib.rs", "").len(), 2);
+    assert_eq!(lacks("kit/x/src/lib.rs", ""), ["forbid(unsafe_code)"]);
+}
+
 /// Where the units are.
 const UNITS: &str = "packaging/systemd";
 

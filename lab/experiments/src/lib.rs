@@ -1,6 +1,7 @@
 //! The published tables, rerun: the experiments of every report, each in the report's own crate.
 //!
 //! Another experiment is another file in `lab/<report>/src/` and a line in its `EXPERIMENTS`.
+#![forbid(unsafe_code)]
 
 use report::published;
 pub use report::{

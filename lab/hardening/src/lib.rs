@@ -10,6 +10,7 @@
 //!
 //! Each row starts a site of its own. A row that the program under attack cannot play, because it
 //! does not know a key that the row needs, says so and is not judged.
+#![forbid(unsafe_code)]
 
 mod calls;
 mod good;

@@ -5,6 +5,7 @@
 //!   Tester ─ left ══ veth ══ in ─→ Linux, or Tandem's forwarder ─→ out ══ veth ══ right ─ Tester
 //! ```
 //! One direction. The tester counts loss, order and delay of every packet.
+#![forbid(unsafe_code)]
 
 mod arp;
 mod bench;

@@ -1,6 +1,7 @@
 //! What every report's experiments share: what is asked and answered ([`Options`], [`Outcome`],
 //! [`Row`]), the published figures, the page with its plots, and what a run stands on (the host, a
 //! scratch directory, a site of Tandem, progress on standard error).
+#![forbid(unsafe_code)]
 
 pub mod contract;
 mod experiment;

@@ -3,6 +3,7 @@
 //! ```text
 //!   this process, one thread: routes::Clients, clients 127.16.x.y ──tcp──→ Tandem, or a peer
 //! ```
+#![forbid(unsafe_code)]
 
 pub mod denial_of_service;
 pub mod reflection_evpn;

@@ -1,4 +1,5 @@
 //! The session border controller's report.
+#![forbid(unsafe_code)]
 
 pub mod call_signalling;
 mod compare;

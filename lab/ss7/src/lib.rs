@@ -7,6 +7,7 @@
 //!                                     Field: link::Pipe, virtual time
 //!                                     live: namespaces, link::Emulator, UDP or IP
 //! ```
+#![forbid(unsafe_code)]
 
 pub mod dialogues;
 mod failover_live;

@@ -301,11 +301,16 @@ mod tests {
         assert!(PacketSocket::open("tandem-none0", 1 << 20).is_err());
     }
 
-    /// Needs `CAP_NET_RAW`; without it nothing is tested.
+    /// Needs `CAP_NET_RAW`: without it it fails, unless `TANDEM_MAY_SKIP=1` leaves it out.
     #[test]
     fn a_frame_on_loopback_comes_with_its_time_of_arrival() {
-        let Ok(socket) = PacketSocket::open("lo", 1 << 20) else {
-            return eprintln!("skipped: no packet sockets");
+        let socket = match PacketSocket::open("lo", 1 << 20) {
+            Ok(socket) => socket,
+            Err(why) => {
+                let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+                assert!(may_skip, "{why}; TANDEM_MAY_SKIP=1 leaves this test out");
+                return;
+            }
         };
         let mark = b"a frame of its own, told from all others";
         let sender = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();

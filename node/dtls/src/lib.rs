@@ -17,6 +17,9 @@
 //!   has come back.
 //! - **Bounded.** Datagrams, the queues of the handshake, its time and the attempts that forged
 //!   datagrams can begin have limits; afterwards the engine goes within [`LINGER`].
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod attempt;
 mod certificate;

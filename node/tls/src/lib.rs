@@ -1,5 +1,8 @@
 //! TLS 1.2 and 1.3 by rustls with aws-lc-rs: keys and trust ([`Context`]), one connection's
 //! state ([`Session`]).
+#![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod context;
 mod session;

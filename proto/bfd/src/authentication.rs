@@ -97,7 +97,11 @@ impl Authentication {
         let Some(key) = self.keys.first() else { return };
         let is_password = self.kind == AuthType::SimplePassword;
         // A secret has at most 20 octets.
-        let octets = if is_password { 3 + key.secret.len() as u8 } else { self.kind.octets() };
+        let octets = if is_password {
+            3 + machine::narrow::at_most(key.secret.len() as u64, 20_u8)
+        } else {
+            self.kind.octets()
+        };
         datagram.extend(octets);
         let whole = datagram.octets_mut();
         let section = &mut whole[MANDATORY_OCTETS..];

@@ -14,6 +14,8 @@
 //! packet, a session has a fixed size, and one queue holds one deadline of each. Whatever is not
 //! believed is counted with its reason ([`Discard`]).
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod agenda;
 mod authentication;

@@ -18,6 +18,8 @@
 //! them, neighbours of an interface. Whatever is not believed is counted with its reason
 //! ([`Discard`]); what others say in our name is taken back.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod area;
 mod backoff;

@@ -23,8 +23,8 @@ impl Prefix {
 
     /// From an address and a mask.
     #[must_use]
+    #[allow(clippy::cast_possible_truncation, reason = "at most 32")]
     pub const fn of_mask(address: u32, mask: u32) -> Self {
-        // At most 32.
         Self::new(address, mask.leading_ones() as u8)
     }
 

@@ -11,6 +11,8 @@
 //! an update repairs only what a change reached. Repairs are computed ahead of a failure: LFA
 //! (RFC 5286), remote LFA (RFC 7490), TI-LFA (RFC 9855); [`MicroloopDelay`] is RFC 8333.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod distances;
 mod failure;

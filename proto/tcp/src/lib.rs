@@ -18,6 +18,8 @@
 //!   (RFC 5961 §3, §4).
 //! - What waits is bounded in octets in both directions, and so is how often it is sent again.
 #![forbid(unsafe_code)]
+#![warn(clippy::cast_possible_truncation)]
+#![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod connection;
 mod receiving;

@@ -1,4 +1,5 @@
 //! `tandem lab link`: emulated links for packets of any program.
+#![forbid(unsafe_code)]
 
 pub mod command;
 

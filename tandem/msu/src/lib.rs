@@ -1,5 +1,6 @@
 //! `tandem lab msu`: an ASP that sends MSUs, messages of SCCP and dialogues of MAP, and shows what
 //! comes back; `tandem lab operation`: what MAP and CAP ask, in words.
+#![forbid(unsafe_code)]
 
 pub mod command;
 

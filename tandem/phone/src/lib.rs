@@ -1,4 +1,5 @@
 //! `tandem lab phone`: one phone of IMS that a person registers and calls with.
+#![forbid(unsafe_code)]
 
 pub mod command;
 

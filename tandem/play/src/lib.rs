@@ -1,4 +1,5 @@
 //! `tandem lab play`: scenarios of TCAP as files, against anything.
+#![forbid(unsafe_code)]
 
 pub mod command;
 

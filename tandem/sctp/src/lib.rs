@@ -1,4 +1,5 @@
 //! `tandem sctp`: passes bytes on like ncat, measures like tsctp.
+#![forbid(unsafe_code)]
 
 mod bulk;
 pub mod command;

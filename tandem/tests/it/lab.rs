@@ -87,7 +87,9 @@ fn an_interrupted_experiment_leaves_no_program_no_namespace_and_no_file() {
     wait("Kamailio's workers run", || standing_in(&directory) > 2 || has_ended(lab.id()));
     if has_ended(lab.id()) {
         assert_eq!(lab.wait().unwrap().code(), Some(1));
-        return eprintln!("skipped: no namespaces");
+        let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+        assert!(may_skip, "no namespaces; TANDEM_MAY_SKIP=1 leaves this test out");
+        return;
     }
     let id = lab.id().to_string();
     assert!(namespaces_of(&id));

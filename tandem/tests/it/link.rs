@@ -41,9 +41,13 @@ fn what_cannot_be_meant_is_refused_with_the_mend() {
 
 /// Two namespaces on the near ends of two pairs, the far ends in a third one.
 fn field() -> Option<[Namespace; 3]> {
-    let Ok(left) = Namespace::new("cli-left") else {
-        eprintln!("skipped: no namespaces");
-        return None;
+    let left = match Namespace::new("cli-left") {
+        Ok(left) => left,
+        Err(why) => {
+            let may_skip = std::env::var("TANDEM_MAY_SKIP").is_ok_and(|it| it == "1");
+            assert!(may_skip, "{why:#}; TANDEM_MAY_SKIP=1 leaves this test out");
+            return None;
+        }
     };
     let (right, middle) = (Namespace::new("cli-right"), Namespace::new("cli-middle"));
     let (right, middle) = (right.unwrap(), middle.unwrap());

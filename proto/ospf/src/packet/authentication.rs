@@ -156,8 +156,7 @@ impl Authentication {
         match self {
             Self::Cryptographic(keys) => {
                 let Some(key) = keys.first() else { return };
-                // At most 64.
-                let length = key.algorithm.octets() as u8;
+                let length = machine::narrow::at_most(key.algorithm.octets() as u64, 64_u8);
                 packet[16..20].copy_from_slice(&[0, 0, key.id, length]);
                 packet[20..24].copy_from_slice(&sequence.to_be_bytes());
                 let digest = key.digest(packet);
