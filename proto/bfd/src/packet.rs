@@ -4,6 +4,8 @@ use crate::rows::{AuthType, Diagnostic, Discard, State};
 
 /// Octets of the mandatory section.
 pub const MANDATORY_OCTETS: usize = 24;
+/// What the field Length says of them.
+const LENGTH: u8 = 24;
 /// Octets of the longest packet: with a SHA1 digest.
 pub const OCTETS_MAX: usize = MANDATORY_OCTETS + 28;
 const VERSION: u8 = 1;
@@ -155,7 +157,7 @@ impl Packet {
             | flag(self.control_plane_independent, CONTROL_PLANE_INDEPENDENT)
             | flag(self.demand, DEMAND);
         octets[2] = self.detect_mult;
-        octets[3] = MANDATORY_OCTETS as u8;
+        octets[3] = LENGTH;
         let numbers = [
             self.my_discriminator,
             self.your_discriminator,
@@ -166,7 +168,7 @@ impl Packet {
         for (place, number) in octets[4..MANDATORY_OCTETS].chunks_exact_mut(4).zip(numbers) {
             place.copy_from_slice(&number.to_be_bytes());
         }
-        Datagram { octets, length: MANDATORY_OCTETS as u8 }
+        Datagram { octets, length: LENGTH }
     }
 }
 
