@@ -31,6 +31,7 @@ pub mod ipsmgw_rows;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
+pub mod mapsms_values;
 pub mod media_reports;
 pub mod media_words;
 pub mod memif_peer;
@@ -137,6 +138,7 @@ pub const TARGETS: &[Target] = &[
     target("operation_values", operation_values::run),
     target("sms_by_diameter", sms_by_diameter::run),
     target("sms_messages", sms_messages::run),
+    target("mapsms_values", mapsms_values::run),
     target("ipsmgw_flows", ipsmgw_flows::run),
     target("ipsmgw_rows", ipsmgw_rows::run),
     target("ber_elements", ber_elements::run),

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use map::negotiation::{self, Refusal};
-use map::{Context, Error};
+use map::{Context, Error, Operation};
 use mapsms::argument::Argument;
 use sccp::codec::Address;
 use tcap::PAbort;
@@ -100,6 +100,16 @@ impl Asking {
     pub fn accepted(&mut self) -> Option<Vec<Component>> {
         let is_delayed = core::mem::take(&mut self.is_delayed);
         is_delayed.then(|| vec![self.invoke(self.argument.encode(self.version))])
+    }
+
+    /// Whether what is asked is never answered but by the end of the dialogue (classes 4 of
+    /// Q.771): version 1 has such operations.
+    #[must_use]
+    pub const fn has_no_result(&self) -> bool {
+        matches!(
+            self.argument.operation(self.version),
+            Operation::NoteSubscriberPresent | Operation::AlertServiceCentreWithoutResult
+        )
     }
 
     /// The peer refused the dialogue: whether another version of it may be asked for now.

@@ -140,11 +140,11 @@ impl ByDiameter {
     pub(crate) fn input(&mut self, now: Time, out: &mut Effects) -> Option<Input> {
         while let Some(indication) = self.peers.as_mut().and_then(Peers::indication) {
             match indication {
-                Indication::Request(request, _, octets) => {
+                Indication::Request(request, peer, octets) => {
                     if !self.serve(now, request, &octets, out)
                         && let Ok(message) = Message::read(&octets)
                     {
-                        self.asked(now, request, &message, out);
+                        self.asked(now, request, peer, &message, out);
                     }
                 }
                 Indication::Answer(token, outcome) => {
@@ -164,12 +164,13 @@ impl ByDiameter {
         &mut self,
         now: Time,
         request: diameter::RequestId,
+        peer: diameter::PeerId,
         message: &Message<'_>,
         out: &mut Effects,
     ) {
         let header = message.header;
         if (header.application, header.command) == (rows::SH.id, rows::PUSH_NOTIFICATION.code) {
-            return self.notified(now, request, message, out);
+            return self.notified(now, request, peer, message, out);
         }
         let Some(peers) = &mut self.peers else { return };
         let mut octets = Vec::new();

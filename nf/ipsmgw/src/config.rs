@@ -60,7 +60,8 @@ pub struct Ipsmgw {
     /// Certificates and keys for `tls:` addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
-    /// The core: S-CSCFs and I-CSCFs. They alone are heard, and what they assert is believed.
+    /// The core: S-CSCFs and I-CSCFs. They alone are heard, those with `tls:` targets over TLS
+    /// alone, and what they assert is believed.
     #[serde(default)]
     pub next_hop: Vec<NextHop>,
     /// The next hop for messages to identities whose S-CSCF is not known; absent: the first.
@@ -175,7 +176,8 @@ pub struct CentreKeys {
     /// Digits with one of which numbers of subscribers begin (`["447700"]`); empty: any number is
     /// a subscriber's. Messages to others are refused.
     pub numbers: Vec<String>,
-    /// What stands in front of a national number, as `44`; absent: national numbers are unknown.
+    /// What stands in front of a national number, as `44`: one of `numbers` begins with it. Absent:
+    /// national numbers are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub country_code: Option<String>,
     /// Seconds after which a message that was not delivered is tried again, one after each failure
@@ -191,7 +193,7 @@ pub struct CentreKeys {
     pub utc_offset_min: i16,
     /// RP-Causes of a terminal's delivery report after which a message is not tried again.
     pub final_causes: Vec<u8>,
-    /// Messages that wait at most.
+    /// Messages that wait at most; a sender has no more of them than are left for all others.
     pub messages_max: u32,
     /// Messages that wait for one subscriber at most.
     pub messages_per_subscriber_max: u32,
@@ -540,6 +542,14 @@ impl Ipsmgw {
             if self.network[..n].iter().any(|it| it.name == network.name) {
                 let what = format!("the name `{}` is given twice", network.name);
                 issues.push(Issue::new(format!("{at}.name"), what, "names are unique"));
+            }
+            for (m, digits) in network.numbers.iter().enumerate() {
+                let has = |it: &&NetworkKeys| it.numbers.contains(digits);
+                if let Some(first) = self.network[..n].iter().find(has) {
+                    let what = format!("network `{}` has the same numbers", first.name);
+                    let hint = "write each in one network: the first one has them";
+                    issues.push(Issue::new(format!("{at}.numbers[{m}]"), what, hint));
+                }
             }
         }
         self.signalling.validate(self.store.rows_max, issues);

@@ -16,8 +16,8 @@ use crate::routing::DEREGISTERED;
 use crate::shared::Event;
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Subscriber};
-use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as FailureCause;
+use map::{Context, Error};
 use mapsms::argument::Argument;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{Invoked, Refused, delivery_result, report_of};
@@ -148,7 +148,11 @@ impl Delivery {
 
     /// The operation that was awaited came.
     fn came(&mut self, components: &[tcu::Component], step: &mut Step<'_>) -> bool {
-        match read(self.dialogue, self.version, components) {
+        let context = match self.version {
+            1 => Context::ShortMsgMoRelay,
+            _ => Context::ShortMsgMtRelay,
+        };
+        match read(self.dialogue, context, self.version, components) {
             Some(Read::Operation(asked, Invoked::Deliver { imsi, centre, tpdu, has_more })) => {
                 self.asked = Some(asked);
                 self.content = Content { imsi, centre, tpdu, has_more };
@@ -182,8 +186,7 @@ impl Delivery {
     fn correlated(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
         match answer {
             Answer::Row(Some(Row::Correlation(correlation)))
-                if correlation.centre
-                    == Msisdn::of_address_string(self.content.centre.octets()) =>
+                if correlation.is_of(self.content.centre) =>
             {
                 self.state = State::Looking;
                 self.nodes = correlation.nodes.iter().cloned().collect();
@@ -374,7 +377,8 @@ impl Delivery {
         // The dialogue goes on with the next message (TS 29.002 §23.3).
         self.leave(step);
         step.answer_on(asked, result);
-        *self = Self::awaited(self.dialogue, self.version);
+        // Attempts are counted on: no two of the flow's messages have one Call-ID.
+        *self = Self { attempt: self.attempt, ..Self::awaited(self.dialogue, self.version) };
         step.arm(step.settings().flow_time);
         false
     }

@@ -227,12 +227,14 @@ pub enum In {
         /// Comes back with [`Out::Request`].
         dialogue: u64,
         /// The number of the service centre in whose name it asks.
-        title: String,
+        title: Msisdn,
         /// The operation.
         operation: Operation,
         /// What it asks.
         invoked: Invoked,
     },
+    /// A next hop takes messages that took none: those that found none are tried.
+    NextHop,
     /// A question was answered.
     Stored {
         /// Whose.
@@ -276,6 +278,8 @@ pub enum Out {
     Taken {
         /// Which.
         ticket: u64,
+        /// Its trail in the service assurance.
+        trail: u64,
         /// What became of it.
         outcome: Result<usize, &'static str>,
     },

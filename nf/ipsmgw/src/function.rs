@@ -29,7 +29,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{
     Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running,
-    RuntimeError, Seed, ShardSpec, Ticket,
+    RuntimeError, Seed, ShardSpec, Ticket, Transport,
 };
 use sip::{Header, Malformed, Message, Method};
 use sip_stack::border::Border;
@@ -38,7 +38,7 @@ use sip_stack::realm::Realms;
 use sip_stack::realm_map::RealmMap;
 use sip_stack::upstream::upstream;
 use sip_stack::write;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tcu::{Indication, Request};
 use tcu_stack::Links;
@@ -56,7 +56,8 @@ const REQUIRED: Header = Header::Require;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Message(Sent),
-    Probe(Probed),
+    /// A probe, and its trail in the service assurance.
+    Probe(Probed, u64),
 }
 
 /// A request that waits for its answer.
@@ -91,6 +92,8 @@ pub struct ShortMessageGateway {
     asked: BTreeMap<u64, Asked>,
     pub(crate) leaving: BTreeMap<Sent, Leaving>,
     operators: BTreeMap<u64, Ticket>,
+    /// What the gateway is to be told, each in a step of its own.
+    pub(crate) told: VecDeque<Input>,
     numbers: u64,
     pub(crate) links: Links,
     /// Whether the gateway was told that a link stands.
@@ -138,6 +141,7 @@ impl ShortMessageGateway {
             asked: BTreeMap::new(),
             leaving: BTreeMap::new(),
             operators: BTreeMap::new(),
+            told: VecDeque::new(),
             numbers: 0,
             links: Links::new(&config.links(), now),
             is_linked: false,
@@ -198,8 +202,10 @@ impl ShortMessageGateway {
     /// Whether what comes by a flow is believed: its far end is an address of a next hop.
     fn is_heard(&self, flow: &Flow) -> bool {
         let from = flow.remote.ip().to_canonical();
-        let all = self.border.hops.rows().iter().flat_map(|hop| &hop.endpoints);
-        all.into_iter().any(|it| it.flow.remote.ip().to_canonical() == from)
+        let mut all = self.border.hops.rows().iter().flat_map(|hop| &hop.endpoints);
+        // Who is reached by TLS speaks TLS: an address alone proves less than that.
+        let fits = |own: &Flow| own.transport != Transport::Tls || flow.transport == Transport::Tls;
+        all.any(|it| it.flow.remote.ip().to_canonical() == from && fits(&it.flow))
     }
 
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
@@ -209,6 +215,9 @@ impl ShortMessageGateway {
                 self.refuse(at, None, 403, out);
             }
             return;
+        }
+        if at.message.is_request() {
+            self.border.hops.heard(at.now, &at.flow);
         }
         let reliable = at.flow.transport.is_stream();
         let outs = &mut self.outs;
@@ -339,9 +348,8 @@ impl ShortMessageGateway {
                     self.answered(at.now, sent, status, out);
                 }
             }
-            User::Probe(probed) => {
-                // Of which trail it is its Call-ID says.
-                self.wire.received(at.now, &at.flow, None, at.bytes);
+            User::Probe(probed, trail) => {
+                self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
                 if status >= 200 {
                     self.probed(at.now, probed, status != 503 && status != 408);
                 }
@@ -405,6 +413,9 @@ impl ShortMessageGateway {
 
     /// What peers of Diameter, links and the store have for the gateway next.
     fn next_input(&mut self, now: Time, out: &mut Effects) -> Option<Input> {
+        if let Some(told) = self.told.pop_front() {
+            return Some(told);
+        }
         if let Some(told) = self.by_diameter.input(now, out) {
             return Some(told);
         }
@@ -455,7 +466,10 @@ impl ShortMessageGateway {
                 let question = in_octets(now, question);
                 self.store.ask(now, ticket, question);
             }
-            Output::Taken { ticket, outcome } => {
+            Output::Taken { ticket, trail, outcome } => {
+                if let Ok(parts) = outcome {
+                    self.text_taken(now, trail, parts);
+                }
                 let Some(ticket) = self.operators.remove(&ticket) else { return };
                 out.answer(ticket, crate::ask::taken(outcome));
             }
@@ -599,7 +613,13 @@ impl Function for ShortMessageGateway {
             }
             In::Proved { flow, names } => self.border.proved(&flow, names),
             In::Down { flow, why } => self.down(now, flow, why, out),
-            In::Resolved { query, answer } => self.border.resolved(now, query, answer, out),
+            In::Resolved { query, answer } => {
+                let before = self.border.hops.targets();
+                self.border.resolved(now, query, answer, out);
+                if self.border.hops.targets() > before {
+                    self.told.push_back(Input::NextHop);
+                }
+            }
             In::Drain => self.is_draining = true,
             In::Channel { .. } => {
                 let _ = self.records.takes(now, &input) || self.store.takes(now, &input);
@@ -660,6 +680,7 @@ impl Function for ShortMessageGateway {
             self.gateway.configure(settings);
         }
         self.config = config;
+        self.told.push_back(Input::NextHop);
         self.finish(now, out);
     }
 

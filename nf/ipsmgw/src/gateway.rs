@@ -27,6 +27,11 @@ use mapsms::identity::{Correlations, Msisdn, canonical};
 use std::collections::BTreeMap;
 use tcu::{Indication, Portion, Request};
 
+/// Octets of an RP message, with room to spare (TS 24.011 §7.3, §8.2.5).
+const RP_OCTETS_MAX: usize = 1_024;
+/// Octets of UTF-8 that one message of a text has: 160 characters of the default alphabet.
+const PART_OCTETS_MAX: usize = 4 * 160;
+
 /// Seeds of a gateway: secret, and new at each start.
 #[derive(Debug, Clone, Copy)]
 pub struct Seeds {
@@ -131,6 +136,9 @@ impl Gateway {
         if !is_rp && !is_text {
             return out.push(Out::Respond { transaction, status: 415 });
         }
+        if message.body.len() > self.body_max(is_rp) {
+            return out.push(Out::Respond { transaction, status: 413 });
+        }
         if message.asserted.is_empty() {
             return out.push(Out::Respond { transaction, status: 403 });
         }
@@ -166,6 +174,12 @@ impl Gateway {
         }
     }
 
+    /// Octets of a body that is looked at: flows keep them.
+    fn body_max(&self, is_rp: bool) -> usize {
+        let parts = self.shared.settings.local.as_ref().map_or(0, |it| it.parts_max);
+        if is_rp { RP_OCTETS_MAX } else { parts.saturating_mul(PART_OCTETS_MAX) }
+    }
+
     /// The signalling gateway told something.
     fn indicated(&mut self, it: Indication, out: &mut Vec<Out>) {
         match it {
@@ -176,8 +190,7 @@ impl Gateway {
             Indication::Continue { dialogue, portion } => self.continued(dialogue, portion, out),
             Indication::End { dialogue, portion } => {
                 let reply = reply_of(&portion.components);
-                // A version without a result ends without a component.
-                let reply = reply.unwrap_or(Reply::Result(None));
+                let reply = reply.unwrap_or_else(|| self.ended(dialogue));
                 self.over(dialogue, reply);
             }
             Indication::UAbort { dialogue, refused, portion } => {
@@ -255,11 +268,25 @@ impl Gateway {
         }
     }
 
+    /// What an end without a component says: an operation that has no result was taken, any other
+    /// one was not answered.
+    fn ended(&mut self, dialogue: u64) -> Reply {
+        let flow = self.shared.dialogues.get(&dialogue).map(|it| it.0);
+        let at = flow.and_then(|it| self.flows.at_mut(key(it))).and_then(Flow::asking);
+        match at.and_then(|it| it.as_ref()).is_some_and(Asking::has_no_result) {
+            true => Reply::Result(None),
+            false => Reply::Silence(Silence::Aborted),
+        }
+    }
+
     /// A dialogue is over.
     fn over(&mut self, dialogue: u64, reply: Reply) {
         match self.shared.dialogues.remove(&dialogue) {
             Some((flow, Role::Own)) => {
-                self.learn(flow);
+                // Who broke it off answered in no version.
+                if !matches!(reply, Reply::Silence(_)) {
+                    self.learn(flow);
+                }
                 self.shared.events.push_back((flow, Event::Replied(reply)));
             }
             Some((flow, Role::Peer)) => self.shared.events.push_back((flow, Event::Lost)),
@@ -315,8 +342,8 @@ impl Gateway {
     }
 
     /// Takes the dialogue of a peer with that title for a flow.
-    pub(crate) fn adopt(&mut self, dialogue: u64, title: String, flow: Flow) -> bool {
-        let is_begun = self.begin_for(title, flow, Event::Begin);
+    pub(crate) fn adopt(&mut self, dialogue: u64, title: &Msisdn, flow: Flow) -> bool {
+        let is_begun = self.begin_for(title.digits().to_owned(), flow, Event::Begin);
         if let Some((flow, _)) = self.shared.events.back().filter(|_| is_begun) {
             self.shared.dialogues.insert(dialogue, (*flow, Role::Peer));
         }
@@ -415,12 +442,12 @@ impl Gateway {
         text: Written,
         out: &mut Vec<Out>,
     ) {
-        let trail = self.shared.trail(ticket);
+        let trail = self.shared.trail_of_text(ticket);
         let flow = Flow::Text(Box::new(Text::of_operator(ticket, to, from, text, trail)));
         let is_local = self.shared.settings.local.is_some();
         if !is_local || !self.begin(flow, Event::Begin) {
             let why = if is_local { "too much is under way" } else { "there is no own centre" };
-            out.push(Out::Taken { ticket, outcome: Err(why) });
+            out.push(Out::Taken { ticket, trail, outcome: Err(why) });
         }
     }
 
@@ -512,6 +539,7 @@ impl Machine for Gateway {
             In::Connected(is_connected) => self.connected(is_connected),
             In::Restored { number, stored } => self.shared.centre.restore(number, stored, now),
             In::Retry(to) => self.retry(now, to.as_ref()),
+            In::NextHop => self.shared.centre.next_hop(now),
             In::Operator { ticket, to, from, text } => {
                 self.operator(ticket, to, from, text, out);
             }

@@ -8,7 +8,7 @@
 //!   its time is over ─────────────────────────→ status report stored ─→ message taken out
 //! ```
 
-use crate::centre::Stored;
+use crate::centre::{Stored, UNROUTED};
 use crate::deposit::{as_text, with_more};
 use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
@@ -159,7 +159,7 @@ impl Handing {
                 self.postponed("nobody answers", step)
             }
             (486 | 600, _) => self.postponed("the receiver is busy", step),
-            (503, _) => self.postponed("no next hop takes it", step),
+            (503, _) => self.postponed(UNROUTED, step),
             _ => self.postponed("the core or the terminal refuses it", step),
         }
     }
@@ -230,7 +230,7 @@ impl Handing {
         let now = step.now;
         let local = step.settings().local.as_ref();
         let report = local.and_then(|it| it.status_report(&self.stored, status, now));
-        let placed = report.and_then(|it| Some((step.reserve(&it.to)?, it)));
+        let placed = report.and_then(|it| Some((step.reserve(&it.to, None)?, it)));
         step.arm(step.settings().flow_time);
         let Some((number, report)) = placed else { return self.remove(step) };
         self.state = State::Telling;
@@ -246,7 +246,7 @@ impl Handing {
                 Answer::Row(_) => step.insert(number, report),
                 Answer::Failed => {
                     step.count(Fact::ReportsLost);
-                    step.give_up(number, &report.to);
+                    step.give_up(number, &report);
                 }
             }
         }

@@ -100,11 +100,12 @@ pub struct SignallingKeys {
     pub dialogues_max: u32,
     /// Messages to one subscriber at once, those that wait for others of their sender included.
     pub deliveries_max: u16,
-    /// Correlations that stand at once.
+    /// Correlations that stand at once; who asks has no more of them than are left for all others.
     pub correlations_max: u32,
     /// Subscribers of whom service centres wait to hear.
     pub waiting_max: u32,
-    /// Subscribers of whom one service centre may begin to wait to hear, a day.
+    /// Subscribers of whom service centres begin to wait to hear because one who asks says so, by
+    /// the title, a day.
     pub waiting_per_centre_max: u32,
 }
 

@@ -23,7 +23,14 @@ enum What {
     /// A terminal has memory.
     Memory { transaction: u64, message: Received },
     /// A delivery ended.
-    Report { asked: Asked, centre: RpAddress, outcome: SmDeliveryOutcome, diagnostic: Option<i64> },
+    Report {
+        asked: Asked,
+        /// Who reports, by the title of the dialogue.
+        asker: Msisdn,
+        centre: RpAddress,
+        outcome: SmDeliveryOutcome,
+        diagnostic: Option<i64>,
+    },
     /// A service centre may try again.
     Alert(Msisdn),
 }
@@ -59,12 +66,13 @@ impl Notice {
 
     pub(crate) const fn report(
         asked: Asked,
+        asker: Msisdn,
         msisdn: Msisdn,
         centre: RpAddress,
         outcome: SmDeliveryOutcome,
         diagnostic: Option<i64>,
     ) -> Self {
-        Self::new(What::Report { asked, centre, outcome, diagnostic }, Some(msisdn))
+        Self::new(What::Report { asked, asker, centre, outcome, diagnostic }, Some(msisdn))
     }
 
     pub(crate) const fn alert(msisdn: Msisdn, centre: Msisdn) -> Self {
@@ -226,15 +234,15 @@ impl Notice {
             }
             What::Report { outcome: SmDeliveryOutcome::SuccessfulTransfer, .. }
             | What::Alert(_) => self.done(Ok(()), step),
-            What::Report { centre, outcome, .. } => {
+            What::Report { asker, centre, outcome, .. } => {
                 let Some(centre) = Msisdn::of_address_string(centre.octets()) else {
                     return self.done(Err(Error::UnexpectedDataValue), step);
                 };
                 // Nobody but who was told where the subscriber is can know that of his terminal.
-                let was_told = step.shared.was_routed(&msisdn, &centre);
+                let was_told = step.shared.given.has(&msisdn, &centre);
                 waiting.is_full |=
                     was_told && *outcome == SmDeliveryOutcome::MemoryCapacityExceeded;
-                if !step.may_wait(&msisdn, &centre, &waiting) {
+                if !step.may_wait(asker, &msisdn, &centre, &waiting) {
                     return self.done(Err(Error::MessageWaitingListFull), step);
                 }
                 waiting.add(centre);

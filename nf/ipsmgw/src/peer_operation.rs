@@ -2,7 +2,7 @@
 
 use crate::step::Asked;
 use bytes::Bytes;
-use map::{Error, Operation};
+use map::{Context, Error, Operation};
 use mapsms::invoked::{Invoked, Refused};
 use tcap::codec::{InvokeProblem, Problem};
 use tcu::{Code, Component};
@@ -25,13 +25,20 @@ pub(crate) enum Read {
     Answer(Component),
 }
 
-/// Reads the operation of a peer.
-pub(crate) fn read(dialogue: u64, version: u8, components: &[Component]) -> Option<Read> {
+/// Reads the operation of a peer in a dialogue of that context and version.
+pub(crate) fn read(
+    dialogue: u64,
+    context: Context,
+    version: u8,
+    components: &[Component],
+) -> Option<Read> {
     let (invoke, code, parameter) = invoke_of(components)?;
     let reject = |problem| {
         Read::Answer(Component::Reject { id: Some(invoke), problem: Problem::Invoke(problem) })
     };
-    let Some(operation) = Operation::of(code) else {
+    let may =
+        |it: &Operation| context.version(version).is_some_and(|row| row.initiator.contains(it));
+    let Some(operation) = Operation::of(code).filter(may) else {
         return Some(reject(InvokeProblem::UnrecognizedOperation));
     };
     let read = parameter.map_or(Ok(None), |it| Invoked::read(operation, it));

@@ -17,6 +17,7 @@ use map::negotiation::{Verdict, judge};
 use map::{Context, Operation};
 use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::{Named, VERSION};
+use mapsms::identity::Msisdn;
 use mapsms::invoked::Invoked;
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
@@ -54,32 +55,32 @@ impl Gateway {
             }
             _ => return self.refuse(dialogue, Portion::default(), out),
         };
-        match read(dialogue, version, &portion.components) {
+        match read(dialogue, context, version, &portion.components) {
             Some(Read::Operation(asked, invoked)) => self.invoked(asked, invoked, title, out),
             Some(Read::Answer(component)) => self.answered(dialogue, component, out),
             // The operation is long, and follows (TS 29.002 §23.2.1).
             None if context == Context::ShortMsgMtRelay => {
                 let delivery = Delivery::awaited(dialogue, version);
-                self.opened(dialogue, title, Flow::Delivery(Box::new(delivery)), out);
+                self.opened(dialogue, &title, Flow::Delivery(Box::new(delivery)), out);
             }
             None => self.refuse(dialogue, Portion::default(), out),
         }
     }
 
-    /// The title of an address that may ask here: it is allowed, and not the gateway's own, as that
-    /// of a question of its own which came back is.
-    fn title_of(&self, calling: &Address) -> Option<String> {
+    /// The title of an address that may ask here: it is a number and allowed, and not the gateway's
+    /// own, as that of a question of its own which came back is.
+    fn title_of(&self, calling: &Address) -> Option<Msisdn> {
         let digits = digits_of(calling)?;
         let settings = &self.shared.settings;
-        let is_own = digits == settings.number.digits();
-        (!is_own && settings.is_allowed(&digits)).then_some(digits)
+        let title = Msisdn::of(&digits).filter(|it| *it != settings.number)?;
+        settings.is_allowed(&digits).then_some(title)
     }
 
     /// A peer of Diameter that may ask does.
     pub(crate) fn peer_asks(
         &mut self,
         dialogue: u64,
-        title: String,
+        title: Msisdn,
         operation: Operation,
         invoked: Invoked,
         out: &mut Vec<Out>,
@@ -113,24 +114,27 @@ impl Gateway {
         out.push(Out::Request(Box::new(end)));
     }
 
-    fn invoked(&mut self, asked: Asked, invoked: Invoked, title: String, out: &mut Vec<Out>) {
+    fn invoked(&mut self, asked: Asked, invoked: Invoked, title: Msisdn, out: &mut Vec<Out>) {
         let flow = match invoked {
             Invoked::Routing { msisdn, centre, has_priority } => {
-                Flow::Routing(Box::new(Routing::new(asked, msisdn, centre, has_priority)))
+                let asker = title.clone();
+                let routing = Routing::new(asked, asker, msisdn, centre, has_priority);
+                Flow::Routing(Box::new(routing))
             }
             Invoked::Deliver { imsi, centre, tpdu, has_more } => {
                 let content = Content { imsi, centre, tpdu, has_more };
                 Flow::Delivery(Box::new(Delivery::new(asked, content)))
             }
             Invoked::Report { msisdn, centre, outcome, diagnostic } => {
-                let notice = Notice::report(asked, msisdn, centre, outcome, diagnostic);
+                let asker = title.clone();
+                let notice = Notice::report(asked, asker, msisdn, centre, outcome, diagnostic);
                 Flow::Notice(Box::new(notice))
             }
         };
-        self.opened(asked.dialogue, title, flow, out);
+        self.opened(asked.dialogue, &title, flow, out);
     }
 
-    fn opened(&mut self, dialogue: u64, title: String, flow: Flow, out: &mut Vec<Out>) {
+    fn opened(&mut self, dialogue: u64, title: &Msisdn, flow: Flow, out: &mut Vec<Out>) {
         if !self.adopt(dialogue, title, flow) {
             out.push(abort(dialogue, Portion::default()));
         }

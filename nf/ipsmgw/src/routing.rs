@@ -9,12 +9,13 @@
 use crate::asking::{Asking, Reply};
 use crate::effects::Way;
 use crate::facts::Fact;
-use crate::shared::{Event, Full, Held};
+use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
 use bytes::Bytes;
 use map::Error;
 use mapsms::argument::Argument;
+use mapsms::given::{For, Full};
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{Refused, routing_of, routing_result};
 use mapsms::subscribers::Turn;
@@ -44,6 +45,8 @@ enum State {
 #[derive(Debug)]
 pub struct Routing {
     asked: Asked,
+    /// Who asks, by the title of the dialogue.
+    asker: Msisdn,
     msisdn: Msisdn,
     centre: RpAddress,
     has_priority: bool,
@@ -59,12 +62,14 @@ pub struct Routing {
 impl Routing {
     pub(crate) const fn new(
         asked: Asked,
+        asker: Msisdn,
         msisdn: Msisdn,
         centre: RpAddress,
         has_priority: bool,
     ) -> Self {
         Self {
             asked,
+            asker,
             msisdn,
             centre,
             has_priority,
@@ -140,7 +145,7 @@ impl Routing {
         let Some(centre) = Msisdn::of_address_string(self.centre.octets()) else {
             return self.refuse(Refused::absent(DEREGISTERED), step);
         };
-        if !step.may_wait(&self.msisdn, &centre, &waiting) {
+        if !step.may_wait(&self.asker, &self.msisdn, &centre, &waiting) {
             return self.refuse(Refused::absent(DEREGISTERED), step);
         }
         waiting.add(centre);
@@ -173,7 +178,11 @@ impl Routing {
     }
 
     fn keep(&mut self, imsi: Option<Imsi>, nodes: Vec<Msisdn>, step: &mut Step<'_>) -> bool {
-        let centre = Msisdn::of_address_string(self.centre.octets());
+        // By what it is given it alone delivers: who has no number is given none.
+        let Some(centre) = Msisdn::of_address_string(self.centre.octets()) else {
+            return self.refuse(Refused::of(Error::UnexpectedDataValue), step);
+        };
+        let centre = Some(centre);
         self.row = Some(Correlation { msisdn: self.msisdn.clone(), centre, imsi, nodes });
         self.state = State::Queued;
         match step.hold(&self.msisdn, Held::Correlation) {
@@ -185,23 +194,32 @@ impl Routing {
 
     /// One that stands for the same is given out again: whoever asks on and on takes one row.
     fn give(&mut self, step: &mut Step<'_>) -> bool {
-        let centre = self.row.as_ref().and_then(|it| it.centre.as_ref());
-        match step.shared.routed(&self.msisdn, centre) {
+        let Some(row) = &self.row else { return true };
+        match step.shared.given.known(&self.of(row)) {
             Ok(Some(imsi)) => self.put(imsi, step),
             Ok(None) => self.draw(step),
-            Err(Full) => {
-                step.count(Fact::SharesRefused);
-                self.refuse(Refused::of(Error::SystemFailure), step)
-            }
+            Err(Full) => self.crowded(step),
         }
+    }
+
+    const fn of<'a>(&'a self, row: &'a Correlation) -> For<'a> {
+        For { msisdn: &row.msisdn, centre: row.centre.as_ref(), asker: &self.asker }
+    }
+
+    /// There is no room for one more correlation, or not for one more of who asks.
+    fn crowded(&self, step: &mut Step<'_>) -> bool {
+        step.count(Fact::SharesRefused);
+        self.refuse(Refused::of(Error::SystemFailure), step)
     }
 
     fn put(&mut self, imsi: Imsi, step: &mut Step<'_>) -> bool {
         let Some(row) = self.row.clone() else { return true };
         self.state = State::Storing;
         self.correlation = Some(imsi.clone());
-        let time = step.settings().correlation_time;
-        step.shared.routes(step.now, &row, &imsi, time);
+        let (now, time) = (step.now, step.settings().correlation_time);
+        if step.shared.given.put(now, &self.of(&row), imsi.clone(), time).is_err() {
+            return self.crowded(step);
+        }
         step.store(Question::Put(Key::Correlation(imsi), Row::Correlation(row), time));
         false
     }

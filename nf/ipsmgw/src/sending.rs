@@ -11,7 +11,7 @@ use rand_chacha::rand_core::RngCore;
 use runtime::{Effects, Flow};
 use sip_stack::next_hop::{Draw, Health, Probed};
 use sip_stack::probe;
-use trail::Event;
+use trail::{Event, Field};
 use transaction::ClientId;
 
 /// Probes sent in one go at most.
@@ -45,8 +45,9 @@ impl ShortMessageGateway {
         let (hop, target) = self.first(&sending.route);
         if !self.send_on(now, Leaving { sending, client: None, hop, target }, out) {
             self.wire.facts.add(DoorFact::Unroutable, 1);
-            // Told as if a next hop had said it, in a step of its own: no flow answers itself.
-            self.tell(now, Input::Response { number, status: 503 }, out);
+            // Told as if a next hop had said it, in a step of its own: no flow answers itself, and
+            // those that find no next hop one after the other do not nest.
+            self.told.push_back(Input::Response { number, status: 503 });
         }
     }
 
@@ -126,7 +127,20 @@ impl ShortMessageGateway {
                     self.answered(now, sent, status, out);
                 }
             }
-            User::Probe(probed) => self.probed(now, probed, false),
+            User::Probe(probed, _) => self.probed(now, probed, false),
+        }
+    }
+
+    /// An operator's text is stored: its trail begins, by the way that it is to take.
+    pub(crate) fn text_taken(&mut self, now: Time, trail: u64, parts: usize) {
+        let (hop, target) = self.first(&Route::Interrogating);
+        let row = self.border.hops.rows().get(usize::from(hop));
+        let endpoint = row.and_then(|it| it.endpoints.get(usize::from(target)));
+        let mut doors = self.border.realms.rows().iter().flat_map(|it| &it.doors);
+        let door = || doors.next().map(|it| it.flow(it.local));
+        if let Some(flow) = endpoint.map(|it| it.flow).or_else(door) {
+            let fields = [("messages", Field::Number(parts as u64))];
+            self.wire.event(now, &flow, trail, Event::TextStored, &fields);
         }
     }
 
@@ -154,22 +168,29 @@ impl ShortMessageGateway {
             let Some((probed, flow)) = self.border.hops.due(now) else { return };
             let call = self.random.next_u64();
             let Some(door) = self.border.realms.door(flow.port) else { continue };
-            let Some((client, branch)) = self.transactions.reserve() else { return };
+            let Some((client, branch)) = self.transactions.reserve() else {
+                // That there is no room here says nothing of the target.
+                return self.border.hops.unsent(probed);
+            };
             self.wire.send(now, flow, Some(call), out, |buffer| {
                 probe::write(buffer, door, &flow, &branch, call);
             });
             let Some((_, bytes)) = out.last() else {
                 self.transactions.release(client);
+                self.border.hops.unsent(probed);
                 continue;
             };
             self.wire.facts.add(DoorFact::Probes, 1);
-            let (user, reliable) = (User::Probe(probed), flow.transport.is_stream());
+            let (user, reliable) = (User::Probe(probed, call), flow.transport.is_stream());
             self.transactions.start_client(now, client, flow, reliable, bytes, user);
         }
     }
 
     pub(crate) fn probed(&mut self, now: Time, probed: Probed, alive: bool) {
         let Some(health) = self.border.hops.probed(now, probed, alive) else { return };
+        if health == Health::Up {
+            self.told.push_back(Input::NextHop);
+        }
         self.wire.facts.set(DoorFact::TargetsDown, self.border.hops.down() as u64);
         let row = self.border.hops.rows().get(usize::from(probed.hop));
         let endpoint = row.and_then(|row| row.endpoints.get(usize::from(probed.target)));

@@ -7,12 +7,13 @@ use crate::effects::{Out, Sent};
 use crate::facts::Fact;
 use crate::known::Known;
 use crate::settings::Settings;
-use crate::store::{Answer, Correlation};
+use crate::store::Answer;
 use event::Sheet;
-use machine::{Duration, KeyedHash, Time};
+use machine::{KeyedHash, Time};
 use map::Context;
 use mapsms::buckets::Buckets;
-use mapsms::identity::{Correlations, Imsi, Msisdn};
+use mapsms::given::Given;
+use mapsms::identity::{Correlations, Msisdn};
 use mapsms::senders::Senders;
 use mapsms::standing::Standing;
 use mapsms::subscribers::{Subscribers, Turn};
@@ -56,10 +57,6 @@ impl Held {
         }
     }
 }
-
-/// There is no room for one more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
 
 /// What a flow is told.
 #[derive(Debug)]
@@ -105,8 +102,8 @@ pub struct Shared {
     /// Whose turn it is at rows, and what each flow waits for or has.
     pub(crate) rows: Subscribers,
     held: BTreeMap<u64, (Msisdn, Held)>,
-    /// Correlations that were given out: of whom, to which service centre.
-    given: Standing<(Msisdn, Option<Msisdn>), Imsi>,
+    /// Correlations that were given out.
+    pub(crate) given: Given,
     /// Of whom service centres wait to hear, and how often each began to.
     pub(crate) waiting: Standing<Msisdn, ()>,
     pub(crate) waiters: Buckets,
@@ -134,7 +131,7 @@ impl Shared {
             known: Known::default(),
             rows: Subscribers::default(),
             held: BTreeMap::new(),
-            given: Standing::new(settings.shares.correlations_max),
+            given: Given::new(settings.shares.correlations_max),
             waiting: Standing::new(settings.shares.waiting_max),
             waiters: Buckets::new(settings.shares.waiting_rate),
             events: VecDeque::new(),
@@ -194,28 +191,6 @@ impl Shared {
         next.into_iter().for_each(|it| self.turn(it));
     }
 
-    /// The correlation that a service centre was given for a subscriber, if it stands.
-    pub(crate) fn routed(
-        &self,
-        msisdn: &Msisdn,
-        centre: Option<&Msisdn>,
-    ) -> Result<Option<Imsi>, Full> {
-        let key = (msisdn.clone(), centre.cloned());
-        let known = self.given.at(&key).cloned();
-        (known.is_some() || self.given.has_room(&key)).then_some(known).ok_or(Full)
-    }
-
-    /// A correlation is given out.
-    pub(crate) fn routes(&mut self, now: Time, row: &Correlation, imsi: &Imsi, time: Duration) {
-        let key = (row.msisdn.clone(), row.centre.clone());
-        self.given.put(now, &key, imsi.clone(), time);
-    }
-
-    /// Whether a service centre was told where a subscriber is.
-    pub(crate) fn was_routed(&self, msisdn: &Msisdn, centre: &Msisdn) -> bool {
-        self.given.at(&(msisdn.clone(), Some(centre.clone()))).is_some()
-    }
-
     /// Takes other settings.
     pub(crate) fn configure(&mut self, settings: Settings) {
         self.centre.configure(plan_of(&settings));
@@ -230,7 +205,7 @@ impl Shared {
     pub(crate) fn tick(&mut self, now: Time) {
         self.senders.tick(now);
         self.given.tick(now);
-        self.waiting.tick(now);
+        self.waiting.tick(now, drop);
     }
 
     /// When [`Shared::tick`] wants to be called next, or the centre has something due.
@@ -263,6 +238,11 @@ impl Shared {
     /// The trail of a flow to which no message brought one.
     pub(crate) fn trail(&self, flow: u64) -> u64 {
         self.hash.hash(&[&b"trail"[..], &flow.to_be_bytes()].concat())
+    }
+
+    /// The trail of an operator's text.
+    pub(crate) fn trail_of_text(&self, ticket: u64) -> u64 {
+        self.hash.hash(&[&b"text"[..], &ticket.to_be_bytes()].concat())
     }
 
     /// The MESSAGE that a Call-ID names, if it is one of ours.

@@ -9,6 +9,8 @@ use sip::{Header, Message, Method, NameAddr, Writer};
 const PARTS_MAX: usize = 8;
 /// Contacts of a terminal that are kept.
 const CONTACTS_MAX: usize = 8;
+/// Identities that the network asserts which are kept: it asserts one or two (RFC 3325 §9.1).
+const ASSERTED_MAX: usize = 8;
 /// Octets of a boundary (RFC 2046 §5.1.1).
 const BOUNDARY_MAX: usize = 70;
 /// The type of a part that is the terminal's own REGISTER.
@@ -29,6 +31,11 @@ const CSEQ: &[u8] = b"1 MESSAGE";
 fn text(octets: &[u8]) -> Option<String> {
     let text = core::str::from_utf8(octets).ok()?;
     (text.len() <= TEXT_MAX).then(|| text.to_owned())
+}
+
+/// The same without line breaks and other control characters: it is written into lines of SIP.
+fn plain(octets: &[u8]) -> Option<String> {
+    text(octets).filter(|it| !it.chars().any(char::is_control))
 }
 
 fn is_type(content_type: &[u8], name: &[u8]) -> bool {
@@ -54,7 +61,9 @@ fn parts<'a>(content_type: &'a [u8], body: &'a [u8]) -> Vec<(&'a [u8], &'a [u8])
     let delimiter = [b"--", boundary].concat();
     let mut found = Vec::new();
     let mut rest = delimited(body, &delimiter).map(|it| it.1);
-    while let Some(part) = rest.filter(|_| found.len() < PARTS_MAX) {
+    // Those without a type count as well: the rest is searched anew for each.
+    for _ in 0..PARTS_MAX {
+        let Some(part) = rest else { break };
         let Some((kind, content)) = typed(part) else {
             rest = delimited(part, &delimiter).map(|it| it.1);
             continue;
@@ -140,7 +149,7 @@ fn contacts(inner: &Message<'_>) -> Vec<String> {
     };
     let uris = inner.values(Header::Contact).filter(takes).filter_map(|it| {
         let address = NameAddr::parse(it).ok()?;
-        text(address.uri)
+        plain(address.uri)
     });
     uris.take(CONTACTS_MAX).collect()
 }
@@ -173,8 +182,8 @@ pub fn register(message: &Message<'_>) -> Option<Register> {
     let expires =
         sip::param(contact.params, b"expires").or_else(|| message.header(Header::Expires));
     let mut register = Register {
-        identity: text(message.to().uri)?,
-        s_cscf: text(contact.uri)?,
+        identity: plain(message.to().uri)?,
+        s_cscf: plain(contact.uri)?,
         expires_s: expires.and_then(number)?.min(EXPIRES_MAX_S),
         msisdn: None,
         imsi: None,
@@ -207,13 +216,13 @@ pub fn register(message: &Message<'_>) -> Option<Register> {
 pub fn received(message: &Message<'_>, trail: u64) -> Option<Received> {
     let asserted = message.values(Header::PAssertedIdentity).filter_map(|it| {
         let address = NameAddr::parse(it).ok()?;
-        text(address.uri)
+        plain(address.uri)
     });
     Some(Received {
-        to: text(message.uri()?.raw)?,
-        asserted: asserted.collect(),
-        call_id: text(message.call_id())?,
-        in_reply_to: message.first(Header::InReplyTo).and_then(text),
+        to: plain(message.uri()?.raw)?,
+        asserted: asserted.take(ASSERTED_MAX).collect(),
+        call_id: plain(message.call_id())?,
+        in_reply_to: message.first(Header::InReplyTo).and_then(plain),
         content_type: text(message.header(Header::ContentType).unwrap_or_default())?,
         body: message.body().to_vec(),
         trail,

@@ -177,13 +177,20 @@ impl Step<'_> {
         self.shared.release(self.flow);
     }
 
-    /// Whether a service centre may wait to hear of a subscriber of whom these do already.
-    pub fn may_wait(&mut self, msisdn: &Msisdn, centre: &Msisdn, waiting: &Waiting) -> bool {
+    /// Whether a service centre may wait to hear of a subscriber of whom these do already, as one
+    /// with that title says.
+    pub fn may_wait(
+        &mut self,
+        asker: &Msisdn,
+        msisdn: &Msisdn,
+        centre: &Msisdn,
+        waiting: &Waiting,
+    ) -> bool {
         let is_known = waiting.centres.contains(centre);
         let may = is_known
             || self.settings().is_allowed(centre.digits())
                 && self.shared.waiting.has_room(msisdn)
-                && self.shared.waiters.admit(self.now, centre);
+                && self.shared.waiters.admit(self.now, asker);
         if !may {
             self.count(Fact::SharesRefused);
         }
@@ -219,9 +226,9 @@ impl Step<'_> {
         self.shared.alert(msisdn.clone(), centre.clone());
     }
 
-    /// A place at the centre for one more message of a receiver.
-    pub fn reserve(&mut self, to: &Msisdn) -> Option<u64> {
-        let number = self.shared.centre.reserve(to, self.now);
+    /// A place at the centre for one more message of a sender for a receiver.
+    pub fn reserve(&mut self, to: &Msisdn, sender: Option<&Msisdn>) -> Option<u64> {
+        let number = self.shared.centre.reserve(to, sender, self.now);
         if number.is_none() {
             self.count(Fact::Full);
         }
@@ -240,8 +247,8 @@ impl Step<'_> {
     }
 
     /// A message that has a place is not to be kept, whatever the store has of it.
-    pub fn give_up(&mut self, number: u64, to: &Msisdn) {
-        self.shared.centre.release(to);
+    pub fn give_up(&mut self, number: u64, stored: &Stored) {
+        self.shared.centre.release(&stored.to, stored.sender.as_ref());
         let question = Question::Take(Key::Message(number));
         self.out.push(Out::Ask { ticket: NOBODY, question });
     }

@@ -191,7 +191,7 @@ impl Submission {
             }
             None => return self.refused(Cause::ProtocolError, None, step),
         };
-        let Some(number) = step.reserve(&stored.to) else {
+        let Some(number) = step.reserve(&stored.to, stored.sender.as_ref()) else {
             return self.refused(Cause::Congestion, None, step);
         };
         self.state = State::Storing;
@@ -204,7 +204,7 @@ impl Submission {
     fn stored(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
         let Some((number, stored)) = self.placed.take() else { return true };
         if *answer == Answer::Failed {
-            step.give_up(number, &stored.to);
+            step.give_up(number, &stored);
             return self.refused(Cause::Congestion, None, step);
         }
         let local = step.settings().local.as_ref();

@@ -154,7 +154,7 @@ impl Text {
         }
         let until = local.until(None, step.now);
         for tpdu in tpdus {
-            let Some(number) = step.reserve(&to) else {
+            let Some(number) = step.reserve(&to, self.sender.as_ref()) else {
                 return self.refused(503, "too many messages wait", step);
             };
             let stored = Stored {
@@ -190,7 +190,8 @@ impl Text {
                 self.record(None, step);
             }
             Asker::Operator { ticket, .. } => {
-                step.out.push(Out::Taken { ticket: *ticket, outcome: Ok(count) });
+                let (ticket, trail) = (*ticket, self.trail);
+                step.out.push(Out::Taken { ticket, trail, outcome: Ok(count) });
             }
         }
         true
@@ -199,7 +200,7 @@ impl Text {
     /// It is not taken, and no part of it waits.
     fn refused(&mut self, status: u16, why: &'static str, step: &mut Step<'_>) -> bool {
         for (number, stored) in self.parts.drain(..).chain(self.stored.drain(..)) {
-            step.give_up(number, &stored.to);
+            step.give_up(number, &stored);
         }
         match &self.asker {
             Asker::Terminal { transaction, .. } => {
@@ -208,7 +209,8 @@ impl Text {
                 self.record(Some(Cause::TemporaryFailure), step);
             }
             Asker::Operator { ticket, .. } => {
-                step.out.push(Out::Taken { ticket: *ticket, outcome: Err(why) });
+                let (ticket, trail) = (*ticket, self.trail);
+                step.out.push(Out::Taken { ticket, trail, outcome: Err(why) });
             }
         }
         true

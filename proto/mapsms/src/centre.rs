@@ -8,12 +8,17 @@
 //! ```
 
 use crate::identity::Msisdn;
+use machine::shares::Shares;
 use machine::{Duration, Time};
 use sms::Address;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What did not find room among the flows is tried again so soon.
 const CROWDED: Duration = Duration::from_secs(1);
+/// Between two receivers whose messages found no next hop before there was one.
+const APART: Duration = Duration::from_millis(5);
+/// Why a message waits that found no next hop.
+pub const UNROUTED: &str = "no next hop takes it";
 
 /// A message that the centre has taken: a TPDU as it is delivered, and what is known besides.
 #[derive(Clone, PartialEq, Eq)]
@@ -104,13 +109,19 @@ pub struct Centre {
     /// Places of messages that the store was not asked to take yet, or has not taken.
     reserved: BTreeMap<Msisdn, usize>,
     places: usize,
+    /// Messages and places of each sender: nobody has more than are left for all others.
+    senders: Shares<Msisdn>,
+    /// Receivers who wait since there was no next hop.
+    unrouted: BTreeSet<Msisdn>,
+    /// Until when nothing is begun: there was no room for the last one.
+    crowded_until: Time,
     last: u64,
 }
 
 impl Centre {
     /// None waits.
     #[must_use]
-    pub const fn new(plan: Plan) -> Self {
+    pub fn new(plan: Plan) -> Self {
         Self {
             plan,
             messages: BTreeMap::new(),
@@ -119,6 +130,9 @@ impl Centre {
             expiries: BTreeSet::new(),
             reserved: BTreeMap::new(),
             places: 0,
+            senders: Shares::default(),
+            unrouted: BTreeSet::new(),
+            crowded_until: Time::ZERO,
             last: 0,
         }
     }
@@ -128,13 +142,17 @@ impl Centre {
         self.plan = plan;
     }
 
-    /// A place for one more message of that receiver; none if there are too many.
-    pub fn reserve(&mut self, to: &Msisdn, now: Time) -> Option<u64> {
+    /// A place for one more message of a sender for a receiver; none if there are too many.
+    pub fn reserve(&mut self, to: &Msisdn, sender: Option<&Msisdn>, now: Time) -> Option<u64> {
         let waiting = self.queues.get(to).map_or(0, |it| it.numbers.len());
         let own = self.reserved.get(to).copied().unwrap_or_default();
         if self.messages.len() + self.places >= self.plan.messages_max
             || waiting + own >= self.plan.messages_per_receiver_max
         {
+            return None;
+        }
+        let most = self.plan.messages_max;
+        if sender.is_some_and(|it| !self.senders.take(it.clone(), 1, most)) {
             return None;
         }
         self.places += 1;
@@ -145,8 +163,9 @@ impl Centre {
     }
 
     /// A place is not needed any more.
-    pub fn release(&mut self, to: &Msisdn) {
+    pub fn release(&mut self, to: &Msisdn, sender: Option<&Msisdn>) {
         let Some(own) = self.reserved.get_mut(to) else { return };
+        sender.into_iter().for_each(|it| self.senders.give_back(it, 1));
         self.places = self.places.saturating_sub(1);
         *own -= 1;
         if *own == 0 {
@@ -156,17 +175,21 @@ impl Centre {
 
     /// A message was stored, and takes its place; its receiver is tried at once.
     pub fn insert(&mut self, number: u64, stored: Stored, now: Time) {
-        self.release(&stored.to);
+        self.release(&stored.to, stored.sender.as_ref());
         self.restore(number, stored, now);
     }
 
     /// A message stood in the store already.
     pub fn restore(&mut self, number: u64, stored: Stored, now: Time) {
         self.last = self.last.max(number);
-        let to = stored.to.clone();
+        let (to, sender) = (stored.to.clone(), stored.sender.clone());
         self.expiries.insert((stored.until, number));
         if self.messages.insert(number, stored).is_some() {
             return;
+        }
+        // What stands is not refused, whoever has more than his share now.
+        if let Some(sender) = sender {
+            self.senders.take(sender, 1, usize::MAX);
         }
         let is_new = !self.queues.contains_key(&to);
         let queue = self.queues.entry(to.clone()).or_insert_with(|| Queue {
@@ -191,8 +214,12 @@ impl Centre {
 
     /// Receivers whose first message is due: it is under way from now on.
     pub fn ready(&mut self, now: Time) -> Option<Msisdn> {
+        if now < self.crowded_until {
+            return None;
+        }
         let first = self.due.first().filter(|it| it.0 <= now)?.clone();
         self.due.remove(&first);
+        self.unrouted.remove(&first.1);
         if let Some(queue) = self.queues.get_mut(&first.1) {
             queue.is_under_way = true;
             queue.is_reachable = false;
@@ -202,6 +229,9 @@ impl Centre {
 
     /// Messages whose time is over and that are not under way: they leave their receiver's queue.
     pub fn expired(&mut self, now: Time) -> Option<u64> {
+        if now < self.crowded_until {
+            return None;
+        }
         loop {
             let (_, number) = self.expiries.pop_first_if_due(now)?;
             let Some(to) = self.messages.get(&number).map(|it| it.to.clone()) else { continue };
@@ -248,6 +278,7 @@ impl Centre {
     pub fn done(&mut self, number: u64, now: Time) {
         let Some(stored) = self.messages.remove(&number) else { return };
         self.expiries.remove(&(stored.until, number));
+        stored.sender.iter().for_each(|it| self.senders.give_back(it, 1));
         let Some(queue) = self.queues.get_mut(&stored.to) else { return };
         if queue.numbers.front() != Some(&number) {
             return queue.numbers.retain(|it| *it != number);
@@ -269,16 +300,21 @@ impl Centre {
         queue.failures = queue.failures.saturating_add(1);
         let is_reachable = core::mem::take(&mut queue.is_reachable);
         let due = if is_reachable { now } else { now + wait };
+        if why == UNROUTED {
+            self.unrouted.insert(to.clone());
+        }
         self.waits(to, due, why);
     }
 
-    /// There was no room for the flow that a receiver's message needs.
+    /// There was no room for the flow that a receiver's message needs, nor is there for others.
     pub fn crowded(&mut self, to: &Msisdn, now: Time) {
+        self.crowded_until = now + CROWDED;
         self.waits(to, now + CROWDED, "too much is under way");
     }
 
     /// There was no room for the flow that a message's end needs.
     pub fn expires_later(&mut self, number: u64, now: Time) {
+        self.crowded_until = now + CROWDED;
         self.expiries.insert((now + CROWDED, number));
     }
 
@@ -305,6 +341,21 @@ impl Centre {
         true
     }
 
+    /// A next hop takes messages: those that found none are due, one after the other, and no later
+    /// than they were.
+    pub fn next_hop(&mut self, now: Time) {
+        let mut at = now;
+        for to in core::mem::take(&mut self.unrouted) {
+            let Some(queue) = self.queues.get_mut(&to).filter(|it| !it.is_under_way) else {
+                continue;
+            };
+            self.due.remove(&(queue.due, to.clone()));
+            (queue.due, queue.failures) = (queue.due.min(at), 0);
+            self.due.insert((queue.due, to));
+            at += APART;
+        }
+    }
+
     /// Every receiver's messages are due; how many receivers those are.
     pub fn retry_all(&mut self, now: Time) -> usize {
         let all: Vec<Msisdn> = self.queues.keys().cloned().collect();
@@ -316,6 +367,7 @@ impl Centre {
             && let Some(queue) = self.queues.remove(to)
         {
             self.due.remove(&(queue.due, to.clone()));
+            self.unrouted.remove(to);
         }
     }
 
@@ -323,7 +375,8 @@ impl Centre {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let (due, expiry) = (self.due.first(), self.expiries.first());
-        due.map(|it| it.0).into_iter().chain(expiry.map(|it| it.0)).min()
+        let first = due.map(|it| it.0).into_iter().chain(expiry.map(|it| it.0)).min();
+        first.map(|it| it.max(self.crowded_until))
     }
 
     /// Messages that wait, and receivers that they wait for.
@@ -404,7 +457,7 @@ mod tests {
         let (mut centre, to) = (centre(), Msisdn::of("49").unwrap());
         let numbers: Vec<u64> = (0..2)
             .map(|_| {
-                let number = centre.reserve(&to, at(1)).unwrap();
+                let number = centre.reserve(&to, Msisdn::of("44").as_ref(), at(1)).unwrap();
                 centre.insert(number, stored(&to, at(9_999)), at(1));
                 number
             })
@@ -429,12 +482,13 @@ mod tests {
     #[test]
     fn what_has_no_place_is_refused_and_a_message_whose_time_is_over_leaves() {
         let (mut centre, to) = (centre(), Msisdn::of("49").unwrap());
-        let numbers: Vec<u64> = (0..3).map(|_| centre.reserve(&to, at(1)).unwrap()).collect();
-        assert_eq!(centre.reserve(&to, at(1)), None, "three of one receiver");
+        let numbers: Vec<u64> = (0..3).map(|_| centre.reserve(&to, None, at(1)).unwrap()).collect();
+        assert_eq!(centre.reserve(&to, None, at(1)), None, "three of one receiver");
         let other = Msisdn::of("50").unwrap();
-        assert!(centre.reserve(&other, at(1)).is_some() && centre.reserve(&other, at(1)).is_none());
-        centre.release(&other);
-        centre.release(&to);
+        assert!(centre.reserve(&other, None, at(1)).is_some(), "four in all");
+        assert!(centre.reserve(&other, None, at(1)).is_none());
+        centre.release(&other, None);
+        centre.release(&to, None);
         numbers[..2].iter().zip([5, 90]).for_each(|(it, until)| {
             centre.insert(*it, stored(&to, at(until)), at(1));
         });
@@ -447,5 +501,63 @@ mod tests {
         assert_eq!(centre.expired(at(99)), Some(numbers[1]));
         centre.done(numbers[1], at(99));
         assert_eq!((centre.len(), centre.deadline()), ((0, 0), None));
+    }
+
+    #[test]
+    fn a_sender_has_no_more_than_is_left_for_all_others() {
+        let mut centre = centre();
+        let [one, other] = ["44", "45"].map(|it| Msisdn::of(it).unwrap());
+        let number = |n: u8| Msisdn::of(&format!("49{n}")).unwrap();
+        let mut numbers = Vec::new();
+        for n in 0..2 {
+            let place = centre.reserve(&number(n), Some(&one), at(1)).unwrap();
+            centre.insert(place, stored(&number(n), at(99)), at(1));
+            numbers.push(place);
+        }
+        assert_eq!(centre.reserve(&number(2), Some(&one), at(1)), None, "two are left");
+        assert!(centre.reserve(&number(2), Some(&other), at(1)).is_some());
+        centre.release(&number(2), Some(&other));
+        centre.done(numbers[0], at(2));
+        assert!(centre.reserve(&number(2), Some(&one), at(2)).is_some());
+    }
+
+    #[test]
+    fn without_room_for_one_no_other_is_looked_at_for_a_second() {
+        let mut centre = centre();
+        for n in 0..3 {
+            let to = Msisdn::of(&format!("49{n}")).unwrap();
+            let place = centre.reserve(&to, None, at(1)).unwrap();
+            centre.insert(place, stored(&to, at(99)), at(1));
+        }
+        let first = centre.ready(at(1)).unwrap();
+        centre.crowded(&first, at(1));
+        assert_eq!((centre.ready(at(1)), centre.deadline()), (None, Some(at(2))));
+        assert_eq!((0..4).filter_map(|_| centre.ready(at(2))).count(), 3);
+        let number = centre.first(&first).unwrap().0;
+        centre.postponed(&first, at(2), "absent");
+        assert_eq!(centre.expired(at(99)), Some(number));
+        centre.expires_later(number, at(99));
+        assert_eq!((centre.expired(at(99)), centre.deadline()), (None, Some(at(100))));
+        assert_eq!(centre.expired(at(100)), Some(number));
+    }
+
+    #[test]
+    fn those_that_found_no_next_hop_are_due_when_there_is_one_and_others_are_not() {
+        let mut centre = centre();
+        let [one, two, three] = ["491", "492", "493"].map(|it| Msisdn::of(it).unwrap());
+        for (to, why) in [(&one, UNROUTED), (&two, "absent"), (&three, UNROUTED)] {
+            let place = centre.reserve(to, None, at(1)).unwrap();
+            centre.insert(place, stored(to, at(999)), at(1));
+            assert_eq!(centre.ready(at(1)).as_ref(), Some(to));
+            centre.postponed(to, at(1), why);
+        }
+        centre.next_hop(at(2));
+        assert_eq!((centre.ready(at(2)), centre.ready(at(2))), (Some(one.clone()), None));
+        assert_eq!(centre.deadline(), Some(at(2) + APART), "they do not leave at once");
+        assert_eq!(centre.ready(at(3)), Some(three));
+        // What failed for another reason waits on, and nobody is tried twice.
+        centre.postponed(&one, at(3), "absent");
+        centre.next_hop(at(4));
+        assert_eq!(centre.ready(at(4)), None);
     }
 }

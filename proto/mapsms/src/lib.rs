@@ -6,7 +6,7 @@
 //!   octets of an invocation, a result ─→ invoked   what is known for a while: standing, versions
 //!   argument, invoked, refused ⇄ requests and answers of S6c and SGd: by_diameter
 //!   messages that wait: centre; what is under way to whom: subscribers; who is waited for: watches
-//!   rows that outlive a flow: store, and as octets: rows
+//!   rows that outlive a flow: store, and as octets: rows; what correlates: identity, given
 //! ```
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -16,6 +16,7 @@ pub mod argument;
 pub mod buckets;
 pub mod by_diameter;
 pub mod centre;
+pub mod given;
 pub mod identity;
 pub mod invoked;
 pub mod rows;

@@ -48,12 +48,12 @@ impl<K: Ord + Clone, V> Standing<K, V> {
         }
     }
 
-    /// Lets go of those whose time is over.
-    pub fn tick(&mut self, now: Time) {
+    /// Lets go of those whose time is over: what was known of each.
+    pub fn tick(&mut self, now: Time, mut over: impl FnMut(V)) {
         while self.due.first().is_some_and(|it| it.0 <= now)
             && let Some((_, key)) = self.due.pop_first()
         {
-            self.all.remove(&key);
+            self.all.remove(&key).into_iter().for_each(|it| over(it.0));
         }
     }
 
@@ -74,9 +74,11 @@ mod tests {
         assert!(standing.has_room(&"a") && !standing.has_room(&"b"));
         standing.put(now, &"a", 8, Duration::from_secs(2));
         assert_eq!(standing.at(&"a"), Some(&8));
-        standing.tick(now + Duration::from_secs(1));
+        standing.tick(now + Duration::from_secs(1), |_| panic!("its time is not over"));
         assert_eq!(standing.at(&"a"), Some(&8), "its time began anew");
-        standing.tick(now + Duration::from_secs(2));
+        let mut over = Vec::new();
+        standing.tick(now + Duration::from_secs(2), |it| over.push(it));
+        assert_eq!(over, [8]);
         assert!(standing.at(&"a").is_none() && standing.deadline().is_none());
     }
 }

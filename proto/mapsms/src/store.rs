@@ -5,6 +5,7 @@ use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn, canonical};
 use core::fmt;
 use machine::{Duration, Time};
+use sms::RpAddress;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What names a row.
@@ -103,6 +104,16 @@ pub struct Correlation {
     /// Where the subscriber is in the circuit-switched network or its like: MSC, SGSN, in the
     /// order in which the HLR said them.
     pub nodes: Vec<Msisdn>,
+}
+
+impl Correlation {
+    /// Whether it was given to that service centre: one whose number is no international one was
+    /// given none.
+    #[must_use]
+    pub fn is_of(&self, centre: RpAddress) -> bool {
+        let centre = Msisdn::of_address_string(centre.octets());
+        centre.is_some() && centre == self.centre
+    }
 }
 
 /// Service centres that wait to hear that a subscriber can be reached.

@@ -1,11 +1,12 @@
 //! What flows ask of the home subscriber server and of other peers, and what they are told.
 
 use super::destinations::{DestinationKeys, Place};
+use core::fmt;
 use mapsms::argument::Argument;
 use mapsms::identity::Msisdn;
 
 /// A question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum HomeQuestion {
     /// The number of a public user identity.
     Number(String),
@@ -16,6 +17,16 @@ pub enum HomeQuestion {
         /// The subscriber's number.
         msisdn: Msisdn,
     },
+}
+
+// Identities are nothing for logs.
+impl fmt::Debug for HomeQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(_) => f.write_str("the number of an identity"),
+            Self::Reachability { msisdn, .. } => write!(f, "reachability of {msisdn:?}"),
+        }
+    }
 }
 
 /// An answer.

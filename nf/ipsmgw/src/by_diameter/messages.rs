@@ -142,7 +142,7 @@ impl ByDiameter {
         };
         self.facts.add(HomeFact::PeersServed, 1);
         let served = Served { request, octets: octets.clone(), operation };
-        let (dialogue, title) = (self.dialogues.open(served), centre.digits().to_owned());
+        let (dialogue, title) = (self.dialogues.open(served), centre);
         self.told.push_back(Input::PeerAsks { dialogue, title, operation, invoked });
         true
     }

@@ -11,7 +11,8 @@ use diameter::codec::{Message, ResultCode, Writer};
 use diameter::row::{Application, Command};
 use diameter::rows::cx::PUBLIC_IDENTITY;
 use diameter::rows::{VENDOR_3GPP, base, sh};
-use diameter::{Outcome, Outgoing, RequestId};
+use diameter::{Outcome, Outgoing, PeerId, RequestId};
+use diameter_stack::Peers;
 use machine::Time;
 use map::Operation;
 use mapsms::by_diameter::result;
@@ -208,6 +209,7 @@ impl ByDiameter {
         &mut self,
         now: Time,
         request: RequestId,
+        peer: PeerId,
         message: &Message<'_>,
         out: &mut Effects,
     ) {
@@ -219,7 +221,11 @@ impl ByDiameter {
         let mut found =
             ["UEReachabilityForIP", "UEIPReachabilityMME"].iter().filter_map(|it| text_of(xml, it));
         let is_reachable = found.any(|it| it == REACHABLE);
-        let is_home = self.origin.is_of(message);
+        let to = (&*self.origin.realm, self.origin.host.as_deref());
+        let node = self.peers.as_ref().map(Peers::node);
+        // Anybody may write that realm: it has to come the way that questions take.
+        let is_there = node.is_some_and(|it| it.is_on_way(peer, to, sh::SH.id));
+        let is_home = is_there && self.origin.is_of(message);
         let known = is_home.then(|| self.watches.take(identity)).flatten();
         let (is_known, msisdn) = (known.is_some(), known.filter(|_| is_reachable));
         let Some(peers) = &mut self.peers else { return };

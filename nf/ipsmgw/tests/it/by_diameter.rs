@@ -42,7 +42,7 @@ fn replies(world: &mut World, question: &PeerQuestion, reply: Reply) {
 }
 
 fn asks(world: &mut World, operation: Operation, invoked: Invoked) {
-    let (dialogue, title) = (DIALOGUE, CENTRE.to_owned());
+    let (dialogue, title) = (DIALOGUE, ipsmgw::Msisdn::of(CENTRE).unwrap());
     world.step(In::PeerAsks { dialogue, title, operation, invoked });
 }
 

@@ -71,6 +71,8 @@ fn what_is_wrong_is_told_with_its_place() {
     for (from, to, places) in cases {
         assert_eq!(issues(&SECTION.replacen(from, to, 1)), places, "{to}");
     }
+    let twice = SECTION.replace("[\"4477009\"]", "[\"44\", \"447700\"]");
+    assert_eq!(issues(&twice), ["network[1].numbers[1]"]);
     let crowded = format!("{SECTION}correlations_max = 4000000\n");
     assert_eq!(issues(&crowded), ["signalling.correlations_max"]);
     let empty = SECTION.replace("link = [{ name", "# link = [{ name");

@@ -20,7 +20,7 @@ pub fn local() -> Settings {
             numbers: vec!["4477".into()],
             country_code: Some("44".into()),
             plan: Plan {
-                messages_max: 6,
+                messages_max: 10,
                 messages_per_receiver_max: 4,
                 retries: vec![Duration::from_secs(60), Duration::from_secs(600)],
             },
@@ -328,6 +328,11 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
     let sent = world.sent.remove(0);
     world.step(In::Response { number: sent.number, status: 503 });
     world.step(In::Retry(None));
+    let sent = world.sent.remove(0);
+    world.step(In::Response { number: sent.number, status: 503 });
+    let why = world.gateway.pending().next().unwrap().why;
+    assert_eq!((why, world.sent.len()), ("no next hop takes it", 0));
+    world.step(In::NextHop);
     assert_eq!(delivered(&mut world, BOB).2[1..], stored.tpdu[1..]);
     let mut other = World::new(local());
     other.step(In::Restored { number, stored });

@@ -4,6 +4,7 @@
 mod by_diameter;
 mod config;
 mod deliveries;
+mod function;
 mod home;
 mod local;
 mod network;

@@ -86,11 +86,16 @@ pub fn routing_invoke(msisdn: &str) -> Component {
 
 /// The same of that service centre.
 pub fn routing_of(msisdn: &str, centre: &str) -> Component {
+    routing_by(msisdn, number(centre).octets())
+}
+
+/// The same of a service centre with that address.
+pub fn routing_by(msisdn: &str, centre: &[u8]) -> Component {
     let mut octets = Vec::new();
     Writer::new(&mut octets).record::<RoutingInfoForSmArg>(|out| {
         out.octets(RoutingInfoForSmArg::Msisdn, number(msisdn).octets());
         out.boolean(RoutingInfoForSmArg::SmRpPri, true);
-        out.octets(RoutingInfoForSmArg::ServiceCentreAddress, number(centre).octets());
+        out.octets(RoutingInfoForSmArg::ServiceCentreAddress, centre);
     });
     invoke(Operation::SendRoutingInfoForSm, octets)
 }

@@ -2,14 +2,16 @@
 
 use crate::network::{
     CENTRE, GATEWAY, MSC, address, deliver, deliver_invoke, number, portion, report_invoke, result,
-    routing_invoke, routing_of, routing_read, routing_value,
+    routing_by, routing_invoke, routing_of, routing_read, routing_value,
 };
 use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, network, settings, suppressed};
 use ipsmgw::{Fact, Imsi, In, Network, Received, Register, Settings, Shares};
+use machine::Duration;
 use machine::bucket::Rate;
 use map::{Context, Error, Operation};
 use sms::Cause;
 use sms::rp::{Kind, Message};
+use tcap::codec::{InvokeProblem, Problem};
 use tcu::{Code, Component, Indication, Portion, Request};
 
 fn code(components: &[Component]) -> Option<Error> {
@@ -165,8 +167,10 @@ fn further_messages_come_in_the_dialogue_of_the_first() {
     };
     let first = portion(Context::ShortMsgMtRelay, 3, vec![begin("one", true)]);
     world.peer_begins(2, first);
+    let mut calls = std::collections::BTreeSet::new();
     for (n, text) in ["one", "two", "three"].into_iter().enumerate() {
         let sending = world.sent.last().unwrap().clone();
+        assert!(calls.insert(sending.call_id.clone()), "each has a Call-ID of its own");
         let message = Message::read(sending.body.octets()).unwrap();
         let said = crate::network::text_of(sms::Kind::Deliver, message.user_data.unwrap());
         assert_eq!(said, text);
@@ -184,6 +188,76 @@ fn further_messages_come_in_the_dialogue_of_the_first() {
         world.step(In::Network(Indication::Continue { dialogue: 2, portion: next }));
     }
     assert!(matches!(world.ended(2)[0], Component::Result { .. }));
+    assert!(world.idle());
+}
+
+#[test]
+fn who_asks_for_others_in_many_names_leaves_as_much_room_as_he_takes() {
+    let shares = Shares { correlations_max: 4, ..settings().shares };
+    let mut world = World::new(Settings { shares, ..suppressed() });
+    world.register(1, 3600);
+    let mut asks = |dialogue, title: &str, centre: &str| {
+        let invoke = vec![routing_of(ALICE_NUMBER, centre)];
+        world.title_begins(dialogue, title, portion(Context::ShortMsgGateway, 3, invoke));
+        code(&world.ended(dialogue))
+    };
+    for n in 0..5 {
+        let refused = (n > 1).then_some(Error::SystemFailure);
+        assert_eq!(asks(n, CENTRE, &format!("44780000010{n}")), refused, "{n}");
+    }
+    assert_eq!(asks(9, "447800000008", CENTRE), None, "another one has room");
+    assert_eq!(asks(10, CENTRE, "447800000100"), None, "what it has it is given again");
+    world.pass(Duration::from_secs(601));
+    let invoke = vec![routing_of(ALICE_NUMBER, "447800000103")];
+    world.peer_begins(20, portion(Context::ShortMsgGateway, 3, invoke));
+    assert_eq!(code(&world.ended(20)), None, "their time is over");
+}
+
+#[test]
+fn who_has_many_centres_wait_has_the_rate_of_one() {
+    let shares = Shares { waiting_rate: Rate::new(0.001, Some(2)), ..settings().shares };
+    let mut world = World::new(Settings { shares, ..suppressed() });
+    for n in 0..4 {
+        let invoke = vec![routing_of(&format!("44770090000{n}"), &format!("44780000010{n}"))];
+        world.peer_begins(n, portion(Context::ShortMsgGateway, 3, invoke));
+        assert_eq!(code(&world.ended(n)), Some(Error::AbsentSubscriberSm));
+    }
+    assert_eq!(world.store.len(), 2);
+}
+
+#[test]
+fn a_centre_whose_number_is_none_of_the_world_is_given_no_correlation() {
+    let mut world = World::new(suppressed());
+    world.register(1, 3600);
+    let before = world.store.len();
+    // A national number.
+    let invoke = routing_by(ALICE_NUMBER, &[0xa1, 0x77, 0x00]);
+    world.peer_begins(1, portion(Context::ShortMsgGateway, 3, vec![invoke]));
+    assert_eq!(code(&world.ended(1)), Some(Error::UnexpectedDataValue));
+    assert_eq!(world.store.len(), before);
+    let none = ipsmgw::store::Correlation {
+        msisdn: ipsmgw::Msisdn::of(ALICE_NUMBER).unwrap(),
+        centre: None,
+        imsi: None,
+        nodes: Vec::new(),
+    };
+    let national = sms::RpAddress::of(&[0xa1, 0x77, 0x00]).unwrap();
+    assert!(!none.is_of(national) && !none.is_of(number(CENTRE)));
+}
+
+#[test]
+fn an_operation_is_that_of_its_context() {
+    let mut world = World::registered();
+    let cases = [
+        (Context::ShortMsgMtRelay, routing_invoke(ALICE_NUMBER)),
+        (Context::ShortMsgGateway, deliver_invoke(&[0x32], &deliver("447700900999", "Hi"), 3)),
+        (Context::ShortMsgMtRelay, deliver_invoke(&[0x32], &deliver("447700900999", "Hi"), 2)),
+    ];
+    for (dialogue, (context, invoke)) in (1..).zip(cases) {
+        world.peer_begins(dialogue, portion(context, 3, vec![invoke]));
+        let [Component::Reject { problem, .. }] = world.ended(dialogue)[..] else { panic!() };
+        assert_eq!(problem, Problem::Invoke(InvokeProblem::UnrecognizedOperation));
+    }
     assert!(world.idle());
 }
 
@@ -245,6 +319,7 @@ fn logs_have_neither_texts_nor_identities() {
         format!("{:?}", In::Operator { ticket: 1, to, from: None, text }),
         format!("{:?}", ipsmgw::Body::Text { from: "secret".into(), text: "secret".into() }),
         format!("{:?}", ipsmgw::Body::Rp(b"secret".to_vec())),
+        format!("{:?}", ipsmgw::HomeQuestion::Number("sip:secret@x".into())),
     ];
     let numbers = format!("{:?}", b"secret");
     for it in all {

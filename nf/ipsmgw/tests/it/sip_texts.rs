@@ -56,6 +56,36 @@ fn a_third_party_register_says_who_where_and_whether_the_terminal_takes_messages
 }
 
 #[test]
+fn what_is_written_into_other_lines_has_no_line_breaks() {
+    let message = |call_id: &str| {
+        format!(
+            "MESSAGE sip:+447700000099@ims.example.org SIP/2.0\r\n\
+             Via: SIP/2.0/UDP 192.0.2.9:6060;branch=z9hG4bK8\r\n\
+             From: <sip:+447700900123@ims.example.org>;tag=1\r\n\
+             To: <sip:+447700000099@ims.example.org>\r\nCall-ID: {call_id}\r\n\
+             CSeq: 1 MESSAGE\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n"
+        )
+    };
+    let read =
+        |text: &str| Message::parse(text.as_bytes()).ok().and_then(|it| sip_text::received(&it, 1));
+    assert_eq!(read(&message("one")).unwrap().call_id, "one");
+    assert!(read(&message("one\r\n X-Two: 2")).is_none());
+    assert!(read(&message("one\u{7}two")).is_none());
+}
+
+#[test]
+fn parts_that_say_nothing_count_as_parts() {
+    let info = "<ims-3gpp><service-info>447700900123</service-info></ims-3gpp>";
+    let told = multipart(&[("application/3gpp-ims+xml", info)]);
+    for (empty, found) in [(7, Msisdn::of("447700900123")), (8, None)] {
+        let body = "--b\r\nX: y\r\n\r\n".repeat(empty) + &told;
+        let octets = third_party(600, "multipart/mixed;boundary=b", &body);
+        let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+        assert_eq!(register.msisdn, found, "{empty}");
+    }
+}
+
+#[test]
 fn what_a_terminal_writes_into_its_own_register_is_no_part_and_no_identity_but_its_own() {
     let info = |digits: &str| format!("<ims-3gpp><service-info>{digits}</service-info></ims-3gpp>");
     let forged = format!(

@@ -87,11 +87,48 @@ fn versions_are_negotiated_down_and_remembered() {
     let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("once more") };
     assert_eq!(portion.context, None, "version 1 has no dialogue portion");
     let dialogue = world.begun().unwrap();
-    world.end(dialogue, Vec::new());
+    world.end(dialogue, vec![result(Operation::MoForwardSm, None)]);
     assert_eq!(cause(&world), None);
     world.submits(21, 10, "Hi");
     let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("it begins") };
     assert_eq!(portion.context, None, "the centre is known to speak it");
+}
+
+#[test]
+fn a_version_in_which_nobody_answered_is_not_remembered() {
+    let mut world = World::registered();
+    world.submits(20, 9, "Hi");
+    for cause in [3, 0] {
+        let (dialogue, cause) = (world.begun().unwrap(), PAbort::Cause(cause));
+        world.step(In::Network(Indication::PAbort { dialogue, cause }));
+    }
+    assert_eq!(cause(&world), Some(Cause::TemporaryFailure));
+    world.submits(21, 10, "Hi");
+    let Some(Request::Begin { portion, .. }) = world.requests.last() else { panic!("it begins") };
+    assert_eq!(portion.context.as_deref(), Some(&Context::ShortMsgMoRelay.oid(3)[..]));
+}
+
+#[test]
+fn an_end_that_says_nothing_is_no_result_of_what_has_one() {
+    // The second is too long for its BEGIN: it was not even said.
+    for text in ["Hi", &*"a".repeat(160)] {
+        let mut world = World::registered();
+        world.submits(20, 9, text);
+        let dialogue = world.begun().unwrap();
+        world.end(dialogue, Vec::new());
+        assert_eq!(cause(&world), Some(Cause::TemporaryFailure), "{text}");
+        assert_eq!(world.gateway.facts().read(Fact::Submitted), 0);
+        world.submits(21, 9, text);
+        assert!(world.begun().is_some(), "it may come again");
+    }
+}
+
+#[test]
+fn what_is_longer_than_any_message_is_not_kept() {
+    let mut world = World::registered();
+    world.octets(20, None, vec![0; 1_025]);
+    assert_eq!(world.responses, [(20, 413)]);
+    assert!(world.idle());
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl World {
                     Out::Send(sending) => self.sent.push(*sending),
                     Out::Request(request) => self.requests.push(*request),
                     Out::Record(record) => self.records.push(*record),
-                    Out::Taken { ticket, outcome } => self.taken.push((ticket, outcome)),
+                    Out::Taken { ticket, outcome, .. } => self.taken.push((ticket, outcome)),
                     Out::AskHome { ticket, question } => self.home.push((ticket, question)),
                     Out::AskPeer(question) => self.peers.push(*question),
                     Out::Ask { ticket, question } if self.holds_store => {
@@ -216,7 +216,12 @@ impl World {
     }
 
     pub fn peer_begins(&mut self, dialogue: u64, portion: Portion) {
-        let (called, calling) = (address(GATEWAY, 8), address(CENTRE, 8));
+        self.title_begins(dialogue, CENTRE, portion);
+    }
+
+    /// A peer with that title begins a dialogue.
+    pub fn title_begins(&mut self, dialogue: u64, title: &str, portion: Portion) {
+        let (called, calling) = (address(GATEWAY, 8), address(title, 8));
         let is_again = false;
         self.step(In::Network(Indication::Begin { dialogue, called, calling, is_again, portion }));
     }
