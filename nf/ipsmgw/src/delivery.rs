@@ -8,7 +8,6 @@
 //!          SIP error, silence, RP-ERROR that is not final ──────────→ the next way ─┘
 //! ```
 
-use crate::asking::{Asking, Reply};
 use crate::effects::{Attempt, Body, Direction, Record, Route, Way};
 use crate::facts::Fact;
 use crate::peer_operation::{Read, read};
@@ -19,6 +18,7 @@ use crate::store::{Answer, Correlation, Key, Question, Row, Subscriber};
 use map::types::SmEnumeratedDeliveryFailureCause as FailureCause;
 use map::{Context, Error};
 use mapsms::argument::Argument;
+use mapsms::asking::{Asking, Reply};
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{Invoked, Refused, delivery_result, report_of};
 use mapsms::subscribers::Turn;

@@ -1,11 +1,11 @@
 //! What the gateway is told, and what it wants.
 
-use crate::asking::Reply;
 use crate::by_diameter::home::{HomeAnswer, HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::store::{Answer, Question};
 use core::fmt;
 use map::Operation;
+use mapsms::asking::Reply;
 use mapsms::by_diameter::Named;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::Invoked;

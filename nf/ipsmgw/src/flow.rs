@@ -1,6 +1,5 @@
 //! A flow under way: one record, whatever it is about.
 
-use crate::asking::Asking;
 use crate::delivery::Delivery;
 use crate::handing::Handing;
 use crate::notice::Notice;
@@ -9,6 +8,7 @@ use crate::routing::Routing;
 use crate::submission::Submission;
 use crate::text::Text;
 use machine::slots::{Key, Reuse};
+use mapsms::asking::Asking;
 
 /// A flow.
 #[derive(Debug, Default)]

@@ -5,7 +5,6 @@
 //!   a report (In-Reply-To) ─→ the flow that sent    BEGIN of a peer ──→ a new flow
 //! ```
 
-use crate::asking::{Asking, Reply, Silence, reply_of};
 use crate::by_diameter::home::is_by_diameter;
 use crate::centre::Pending;
 use crate::effects::{In, Out, Received, Register, Written};
@@ -23,6 +22,7 @@ use event::Sheet;
 use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
+use mapsms::asking::{Asking, Reply, Silence, reply_of};
 use mapsms::identity::{Correlations, Msisdn, canonical};
 use std::collections::BTreeMap;
 use tcu::{Indication, Portion, Request};

@@ -23,7 +23,6 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod ask;
-mod asking;
 pub mod by_diameter;
 pub mod config;
 mod delivery;
@@ -53,7 +52,6 @@ mod text;
 mod wire;
 
 pub use ask::questions;
-pub use asking::{Reply, Silence};
 pub use by_diameter::destinations::{DestinationKeys, Place, Role};
 pub use by_diameter::facts::HomeFact;
 pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion, PeerQuestion};
@@ -64,6 +62,7 @@ pub use effects::{
 pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
+pub use mapsms::asking::{Reply, Silence};
 pub use mapsms::identity::{Correlations, Imsi, Msisdn};
 pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
 pub use mapsms::{centre, store};

@@ -1,7 +1,6 @@
 //! What is told on: a terminal that has memory again (RP-SMMA), the end of a delivery
 //! (ReportSM-DeliveryStatus), and alerts to service centres (TS 23.204 §6.6, TS 23.040 §3.2.7).
 
-use crate::asking::{Asking, Reply};
 use crate::effects::{Body, Received, Route};
 use crate::facts::Fact;
 use crate::shared::{Event, Held};
@@ -11,6 +10,7 @@ use crate::submission::cause_of;
 use map::Error;
 use map::types::{AlertReason, SmDeliveryOutcome};
 use mapsms::argument::Argument;
+use mapsms::asking::{Asking, Reply};
 use mapsms::identity::Msisdn;
 use mapsms::invoked::Refused;
 use mapsms::subscribers::Turn;

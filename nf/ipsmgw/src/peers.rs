@@ -1,6 +1,5 @@
 //! Dialogues that peers begin: who may, in which context, and what they ask.
 
-use crate::asking::Reply;
 use crate::by_diameter::destinations::digits_of;
 use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
@@ -15,6 +14,7 @@ use crate::step::Asked;
 use bytes::Bytes;
 use map::negotiation::{Verdict, judge};
 use map::{Context, Operation};
+use mapsms::asking::Reply;
 use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::{Named, VERSION};
 use mapsms::identity::Msisdn;

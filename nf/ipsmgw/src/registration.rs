@@ -7,7 +7,6 @@
 
 mod numbering;
 
-use crate::asking::Asking;
 use crate::effects::Register;
 use crate::facts::Fact;
 use crate::shared::{Event, Held};
@@ -16,6 +15,7 @@ use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
 use machine::Duration;
 use map::types::AlertReason;
 use mapsms::argument::Argument;
+use mapsms::asking::Asking;
 use mapsms::identity::{Msisdn, canonical};
 use mapsms::subscribers::Turn;
 

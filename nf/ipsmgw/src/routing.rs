@@ -6,7 +6,6 @@
 //!                                └─ suppressed ───────┘       not registered: as the HLR said
 //! ```
 
-use crate::asking::{Asking, Reply};
 use crate::effects::Way;
 use crate::facts::Fact;
 use crate::shared::{Event, Held};
@@ -15,6 +14,7 @@ use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
 use bytes::Bytes;
 use map::Error;
 use mapsms::argument::Argument;
+use mapsms::asking::{Asking, Reply};
 use mapsms::given::{For, Full};
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{Refused, routing_of, routing_result};

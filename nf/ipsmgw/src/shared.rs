@@ -1,6 +1,5 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
-use crate::asking::{Asking, Reply, Silence};
 use crate::by_diameter::home::{HomeAnswer, by_diameter};
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
@@ -11,6 +10,7 @@ use crate::store::Answer;
 use event::Sheet;
 use machine::{KeyedHash, Time};
 use map::Context;
+use mapsms::asking::{Asking, Reply, Silence};
 use mapsms::buckets::Buckets;
 use mapsms::given::Given;
 use mapsms::identity::{Correlations, Msisdn};

@@ -1,6 +1,5 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
-use crate::asking::Asking;
 use crate::by_diameter::home::{HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
@@ -12,6 +11,7 @@ use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
 use mapsms::argument::Argument;
+use mapsms::asking::Asking;
 use mapsms::identity::Msisdn;
 use mapsms::invoked::Refused;
 use mapsms::subscribers::Turn;

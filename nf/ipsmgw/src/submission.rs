@@ -5,7 +5,6 @@
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
 
-use crate::asking::{Asking, Reply, Silence};
 use crate::centre::Stored;
 use crate::effects::{Body, Direction, Received, Record, Route};
 use crate::facts::Fact;
@@ -17,6 +16,7 @@ use bytes::Bytes;
 use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use mapsms::argument::Argument;
+use mapsms::asking::{Asking, Reply, Silence};
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{failure_of, report_of};
 use mapsms::senders::Known;

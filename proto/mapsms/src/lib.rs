@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod argument;
+pub mod asking;
 pub mod buckets;
 pub mod by_diameter;
 pub mod centre;

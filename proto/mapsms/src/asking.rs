@@ -1,10 +1,10 @@
 //! An operation that is asked of the network: a dialogue of its own, its version negotiated down,
 //! an argument that is long sent after an empty BEGIN (TS 29.002 §23.2.1).
 
+use crate::argument::Argument;
 use bytes::Bytes;
 use map::negotiation::{self, Refusal};
 use map::{Context, Error, Operation};
-use mapsms::argument::Argument;
 use sccp::codec::Address;
 use tcap::PAbort;
 use tcu::{Code, Component, Portion, Request};
