@@ -11,7 +11,6 @@
 //! and is found again in time. Every step is O(1) in the number of leaves (deficit round robin:
 //! Shreedhar and Varghese, SIGCOMM 1995).
 #![forbid(unsafe_code)]
-
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 

@@ -37,8 +37,8 @@ fn stream(number: u64, resend: Duration) -> Source {
 }
 
 impl Posts {
-    /// Nothing was posted yet. A stream of a higher number takes the place of one before. What comes
-    /// is acknowledged once a heartbeat: `resend` is longer.
+    /// Nothing was posted yet. A stream of a higher number takes the place of one before. What
+    /// comes is acknowledged once a heartbeat: `resend` is longer.
     pub fn new(number: u64, resend: Duration) -> Self {
         let (source, sink) = (stream(number, resend), Sink::default());
         Self { source, sink, is_ready: false, is_dirty: false, resend }
