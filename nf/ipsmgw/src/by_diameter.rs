@@ -141,7 +141,7 @@ impl ByDiameter {
         while let Some(indication) = self.peers.as_mut().and_then(Peers::indication) {
             match indication {
                 Indication::Request(request, peer, octets) => {
-                    if !self.serve(now, request, &octets, out)
+                    if !self.serve(now, (request, peer), &octets, out)
                         && let Ok(message) = Message::read(&octets)
                     {
                         self.asked(now, request, peer, &message, out);

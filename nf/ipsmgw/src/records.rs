@@ -64,6 +64,10 @@ impl Ipsmgw {
     /// Finds what is wrong with the keys of records.
     pub(crate) fn validate_records(&self, issues: &mut Vec<Issue>) {
         let Some(keys) = &self.cdr else { return };
+        if self.name.contains(['/', '\0']) {
+            let what = "files of records are named after the function";
+            issues.push(Issue::new("name", what, "use a name without a slash"));
+        }
         let checks = [
             ("cdr.file_max_mb", keys.file_max_mb, 1, 4_096),
             ("cdr.file_max_s", keys.file_max_s, 1, 86_400),

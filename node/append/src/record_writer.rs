@@ -17,8 +17,8 @@ const SYNC_TIME: Duration = Duration::from_secs(1);
 /// How the name of a finished file ends, and of the one that is written.
 const FINISHED: &str = ".jsonl";
 const UNFINISHED: &str = ".part";
-/// Octets at the end of an unfinished file that are looked through for its last line.
-const LINE_OCTETS_MAX: u64 = 64 << 10;
+/// Octets of an unfinished file that are looked through at once for its last line.
+const STRIDE_OCTETS: u64 = 64 << 10;
 
 /// Lines for the thread.
 pub(crate) struct Job(pub Vec<u8>);
@@ -132,7 +132,14 @@ impl Writer {
             return Err(io::Error::other("the unfinished file is no file of its own"));
         }
         let is_free = file.try_lock().is_ok();
-        is_free.then_some(file).ok_or_else(|| io::Error::other("somebody else writes records here"))
+        if !is_free {
+            return Err(io::Error::other("somebody else writes records here"));
+        }
+        // Until the lock was free, another one may have given the file its last name.
+        let named = fs::symlink_metadata(self.unfinished())?;
+        let is_same = (named.dev(), named.ino()) == (about.dev(), about.ino());
+        let text = "somebody else has finished the unfinished file";
+        is_same.then_some(file).ok_or_else(|| io::Error::other(text))
     }
 
     /// Finishes what was left unfinished, up to its last line.
@@ -264,12 +271,19 @@ impl Writer {
 
 /// Octets of a file up to the end of its last whole line; what is no line at all is none of ours.
 fn whole_lines(file: &mut File) -> io::Result<u64> {
-    let octets = file.metadata()?.len();
-    let from = octets.saturating_sub(LINE_OCTETS_MAX);
-    file.seek(SeekFrom::Start(from))?;
-    let mut end = Vec::new();
-    file.take(LINE_OCTETS_MAX).read_to_end(&mut end)?;
-    Ok(end.iter().rposition(|it| *it == b'\n').map_or(0, |at| from + at as u64 + 1))
+    let mut until = file.metadata()?.len();
+    // A disk that lost its power may leave zeros behind the last line, of any length.
+    while until > 0 {
+        let from = until.saturating_sub(STRIDE_OCTETS);
+        file.seek(SeekFrom::Start(from))?;
+        let mut part = Vec::new();
+        (&mut *file).take(until - from).read_to_end(&mut part)?;
+        if let Some(at) = part.iter().rposition(|it| *it == b'\n') {
+            return Ok(from + at as u64 + 1);
+        }
+        until = from;
+    }
+    Ok(0)
 }
 
 #[cfg(test)]
@@ -393,10 +407,16 @@ mod tests {
         until(|| finished(&files).len() == 1);
         assert_eq!(finished(&files)[0].as_bytes(), [HEADER, &record(1)].concat());
         until(|| !part.exists());
+        let zeros = vec![0; 3 * usize::try_from(STRIDE_OCTETS).expect("few")];
+        fs::write(&part, [HEADER, &record(2), &zeros].concat()).expect("it is written");
+        drop(begun(&files));
+        until(|| finished(&files).len() == 2);
+        assert_eq!(finished(&files)[1].as_bytes(), [HEADER, &record(2)].concat());
+        until(|| !part.exists());
         fs::write(&part, &HEADER[..5]).expect("it is written");
         drop(begun(&files));
         until(|| !part.exists());
-        assert_eq!(finished(&files).len(), 1);
+        assert_eq!(finished(&files).len(), 2);
     }
 
     #[test]

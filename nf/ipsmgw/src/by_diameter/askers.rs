@@ -37,8 +37,15 @@ impl Askers {
     }
 
     /// Whether a request in the name of that service centre is one of its own, or of a home
-    /// subscriber server that was asked by it; and whether it may ask at all.
-    pub(crate) fn admits(&self, message: &Message<'_>, centre: &Msisdn) -> bool {
+    /// subscriber server that was asked by it; and whether it may ask at all. `comes` knows whether
+    /// it came the way that requests to a destination take: Origin-Host and Origin-Realm are what
+    /// any peer may write.
+    pub(crate) fn admits(
+        &self,
+        message: &Message<'_>,
+        centre: &Msisdn,
+        comes: impl Fn(&DestinationKeys) -> bool,
+    ) -> bool {
         let digits = centre.digits();
         let is_own = |it: &DestinationKeys| match it.role {
             Role::Centre => it.names(digits).is_some() && it.is_of(message),
@@ -46,7 +53,7 @@ impl Askers {
             Role::Node => false,
         };
         let is_allowed = digits != self.own && begins(digits, &self.allowed);
-        is_allowed && self.destinations.iter().any(is_own)
+        is_allowed && self.destinations.iter().any(|it| is_own(it) && comes(it))
     }
 }
 
@@ -91,7 +98,9 @@ mod tests {
                 .unwrap();
             let message = Message::read(&octets).unwrap();
             let centre = Msisdn::of(centre).unwrap();
-            assert_eq!(askers.admits(&message, &centre), expected, "{host} of {realm}");
+            let admits = |comes: bool| askers.admits(&message, &centre, |_| comes);
+            assert_eq!(admits(true), expected, "{host} of {realm}");
+            assert!(!admits(false), "{host} of {realm} by another way");
         }
     }
 }

@@ -9,14 +9,15 @@
 //! A request of a peer is a dialogue with one operation to the flow that answers it.
 
 use super::ByDiameter;
-use super::destinations::Place;
+use super::destinations::{DestinationKeys, Place};
 use super::facts::HomeFact;
 use super::home::{PeerQuestion, by_diameter, is_by_diameter};
 use super::sh::{Pending, To, begin};
 use crate::effects::In as Input;
 use bytes::Bytes;
 use diameter::codec::{Message, ResultCode, Writer};
-use diameter::{Outcome, Outgoing, RequestId};
+use diameter::{Outcome, Outgoing, PeerId, RequestId};
+use diameter_stack::Peers;
 use machine::Time;
 use map::Operation;
 use mapsms::argument::Argument;
@@ -98,9 +99,12 @@ impl ByDiameter {
         let reply = match outcome {
             Outcome::Answer(octets) => match Message::read(octets) {
                 Ok(message) => {
-                    names = answer::names(&message);
-                    answer::read(operation, &message)
-                        .map_or_else(|it| Reply::Error(Some(it.error), it.parameter), Reply::Result)
+                    let read = answer::read(operation, &message);
+                    // Whoever takes messages or reports says nothing of other nodes.
+                    if operation == Operation::SendRoutingInfoForSm && read.is_ok() {
+                        names = answer::names(&message);
+                    }
+                    read.map_or_else(|it| Reply::Error(Some(it.error), it.parameter), Reply::Result)
                 }
                 Err(_) => Reply::Silence(Silence::Aborted),
             },
@@ -118,10 +122,11 @@ impl ByDiameter {
     pub(crate) fn serve(
         &mut self,
         now: Time,
-        request: RequestId,
+        from: (RequestId, PeerId),
         octets: &Bytes,
         out: &mut Effects,
     ) -> bool {
+        let (request, peer) = from;
         let Ok(message) = Message::read(octets) else { return false };
         let operation = operation(&message).filter(|_| self.askers.is_any());
         let Some(operation) = operation else { return false };
@@ -133,7 +138,12 @@ impl ByDiameter {
                 return true;
             }
         };
-        let centre = centre_of(&invoked).filter(|it| self.askers.admits(&message, it));
+        let node = self.peers.as_ref().map(Peers::node);
+        let comes = |it: &DestinationKeys| {
+            let to = (&*it.realm, it.host.as_deref());
+            node.is_some_and(|node| node.is_on_way(peer, to, it.role.application()))
+        };
+        let centre = centre_of(&invoked).filter(|it| self.askers.admits(&message, it, comes));
         let Some(centre) = centre else {
             self.facts.add(HomeFact::PeersRefused, 1);
             let code = ResultCode::AuthorizationRejected;
