@@ -37,6 +37,8 @@ const UP: Duration = Duration::from_secs(30);
 const STANDING_MAX: Duration = Duration::from_secs(300);
 /// Partitions of a cluster.
 const PARTITIONS: usize = 48;
+/// A question that was begun no longer ago is under way.
+const UNDER_WAY: Duration = Duration::from_millis(200);
 /// New dialogues may fail for so long, milliseconds.
 const FAILS_BAR: f64 = 200.0;
 
@@ -108,9 +110,15 @@ struct Trial {
 }
 
 impl Trial {
-    /// Calls that stood and whose release was not heard.
-    const fn lost(&self) -> u64 {
-        self.calls.failed + self.calls.counts.released.saturating_sub(self.heard.released)
+    /// Calls, of so many that should stand, whose release was not heard.
+    const fn lost(&self, calls: usize) -> u64 {
+        (calls as u64).saturating_sub(self.heard.released)
+    }
+
+    /// Whether dialogues failed before it happened that were not under way then.
+    fn failed_before(&self) -> bool {
+        let first = self.questions.failed_from.map(|[first, _]| first);
+        first.is_some_and(|first| first + UNDER_WAY < self.happened)
     }
 
     /// For how long after it happened dialogues were begun that failed, milliseconds.
@@ -151,7 +159,7 @@ fn far(flow: Flow) -> Address {
 }
 
 fn put(cause: Cause, size: Size, trial: &Trial, outcome: &mut Outcome) {
-    let (lost, fails) = (trial.lost(), trial.fails_for_ms());
+    let (lost, fails) = (trial.lost(size.calls), trial.fails_for_ms());
     let detail = json!({
         "standing": size.calls, "per_s": size.per_s, "released": trial.calls.counts.released,
         "heard": trial.heard.released, "why": trial.calls.why, "bar": 0,
@@ -172,6 +180,9 @@ fn put(cause: Cause, size: Size, trial: &Trial, outcome: &mut Outcome) {
     let mut broken = |what: String| outcome.broken.push(format!("{}: {what}", cause.name()));
     if lost > 0 {
         broken(format!("{lost} of {} dialogues that stood were lost", size.calls));
+    }
+    if trial.failed_before() {
+        broken(format!("dialogues failed before anything happened: {:?}", found.why));
     }
     if fails >= FAILS_BAR {
         broken(format!("new dialogues failed for {fails:.0} ms"));
@@ -362,10 +373,10 @@ mod tests {
 
     fn trial() -> Trial {
         let mut calls = Found::new();
-        (calls.counts.answered, calls.counts.released) = (9, 9);
+        (calls.counts.answered, calls.counts.released) = (5_000, 5_000);
         let mut questions = Found::new();
         questions.counts.answered = 100;
-        let heard = Counts { answered: 109, reported: 9, released: 9, wrong: 0 };
+        let heard = Counts { answered: 5_100, reported: 5_000, released: 5_000, wrong: 0 };
         Trial { calls, questions, heard, happened: Instant::now() }
     }
 
@@ -386,9 +397,11 @@ mod tests {
     fn a_release_that_is_not_heard_is_a_dialogue_lost() {
         let mut trial = trial();
         assert_eq!(broken(Cause::Killed, &trial), Vec::<String>::new());
-        trial.heard.released -= 1;
-        trial.calls.failed += 1;
-        assert_eq!(trial.lost(), 2);
+        trial.heard.released -= 2;
+        assert_eq!(trial.lost(5_000), 2);
+        assert_eq!(broken(Cause::Killed, &trial).len(), 1);
+        // One that was never reported is lost as well.
+        (trial.heard.released, trial.calls.counts.released) = (4_999, 4_999);
         assert_eq!(broken(Cause::Killed, &trial).len(), 1);
     }
 
@@ -402,6 +415,8 @@ mod tests {
         assert_eq!(broken(Cause::Drained, &trial).len(), 1);
         trial.questions.failed_from = Some([late(0), late(200)]);
         assert_eq!(broken(Cause::Killed, &trial).len(), 1);
+        trial.happened += Duration::from_secs(1);
+        assert_eq!(broken(Cause::Killed, &trial).len(), 1, "they failed before it happened");
         trial.questions.unbegun = 1;
         assert_eq!(broken(Cause::Killed, &trial).len(), 2);
     }
