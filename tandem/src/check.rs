@@ -78,16 +78,17 @@ fn look(
     let mut found = Found { file: file.display().to_string(), ..Found::default() };
     // What the machine says, and what a site leaves open, is said beside its mistakes: all of it is
     // mended at once.
-    let mended = if read.is_ok() { None } else { config::mended::<Site>(text) };
-    let site = match (read, &mended) {
+    let corrected = if read.is_ok() { None } else { config::corrected::<Site>(text) };
+    let site = match (read, &corrected) {
         (Ok(site), _) => site,
-        (Err(mistakes), Some(mended)) => {
+        (Err(mistakes), Some(corrected)) => {
             found.mistakes = mistakes;
-            mended.site.clone()
+            corrected.site.clone()
         }
         (Err(mistakes), None) => return Ok(Found { mistakes, ..found }),
     };
-    let is_own = |issue: &Issue| mended.as_ref().is_none_or(|mended| !mended.explains(issue));
+    let is_own =
+        |issue: &Issue| corrected.as_ref().is_none_or(|corrected| !corrected.explains(issue));
     let directory = site.directory(file);
     let makes = match rights::assume(file, &site, &directory)? {
         Ok(makes) => makes,

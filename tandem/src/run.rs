@@ -6,14 +6,14 @@ use crate::guardian;
 use crate::probe::probe;
 use crate::rights;
 use crate::site::{REVISIONS, Site};
-use crate::site_controller::{Parts, SiteController};
+use crate::site_controller::{Functions, SiteController};
 use crate::site_text::{self, LOCK};
 use crate::token;
 use client::Exit;
 use config::keys::quoted;
 use config::{Disk, Issue, Refused, Store};
 use driver::unix_socket::own_user;
-use local::Door;
+use local::ControlSocket;
 use oam::http::stream::Owner;
 use oam::log::Levels;
 use oam::{Oam, Registry, notify};
@@ -167,11 +167,11 @@ fn lock(directory: &Path, name: &str) -> Result<File, Exit> {
 }
 
 /// Answers at a control socket, by which `tandem ctl` finds the site. A site runs without, too.
-fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(Door, PathBuf)> {
+fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(ControlSocket, PathBuf)> {
     let named = directory.join(CONTROL);
     // One that a crash has left names a place that may be somebody else's by now.
     let _ = fs::remove_file(&named);
-    let opened = Door::open(site).and_then(|(door, listener)| {
+    let opened = ControlSocket::open(site).and_then(|(door, listener)| {
         let owner = Owner { user: own_user(), name: driver::privilege::acting() };
         oam.serve_local(listener, owner)?;
         config::write_atomic(&named, door.path().as_os_str().as_encoded_bytes())?;
@@ -195,10 +195,10 @@ fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(Door, PathBuf
 /// A started site.
 struct Running {
     oam: Arc<Oam>,
-    parts: Parts,
+    parts: Functions,
     address: PathBuf,
     /// The control socket, and the file that names it.
-    control: Option<(Door, PathBuf)>,
+    control: Option<(ControlSocket, PathBuf)>,
 }
 
 impl Running {

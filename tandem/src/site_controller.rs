@@ -17,17 +17,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use supervise::Unit;
 
 /// A function that runs, and its name.
-type Part = (String, Arc<dyn Handle>);
+type NamedHandle = (String, Arc<dyn Handle>);
 
 /// The functions, in the order of the site file, and how long they may drain.
 #[derive(Clone, Default)]
-pub struct Parts {
-    list: Arc<Mutex<Vec<Part>>>,
+pub struct Functions {
+    list: Arc<Mutex<Vec<NamedHandle>>>,
     drain_s: Arc<AtomicU32>,
 }
 
-impl Parts {
-    fn lock(&self) -> MutexGuard<'_, Vec<Part>> {
+impl Functions {
+    fn lock(&self) -> MutexGuard<'_, Vec<NamedHandle>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,7 +36,6 @@ impl Parts {
         self.drain_s.load(Relaxed)
     }
 
-    /// All of them.
     pub fn units(&self) -> Vec<Arc<dyn Unit>> {
         self.lock().iter().map(|(_, part)| part.unit()).collect()
     }
@@ -45,7 +44,7 @@ impl Parts {
 /// What a commit steers.
 pub struct SiteController {
     site: Site,
-    parts: Parts,
+    parts: Functions,
     context: StartContext,
     oam: Arc<OnceLock<Weak<Oam>>>,
 }
@@ -59,14 +58,14 @@ impl SiteController {
         context: StartContext,
         oam: Arc<OnceLock<Weak<Oam>>>,
     ) -> Result<Self, Refusals> {
-        let (empty, parts) = (site.without_functions(), Parts::default());
+        let (empty, parts) = (site.without_functions(), Functions::default());
         let mut made = Self { site: empty, parts, context, oam };
         made.change(site)?;
         Ok(made)
     }
 
     /// The functions.
-    pub fn parts(&self) -> Parts {
+    pub fn parts(&self) -> Functions {
         self.parts.clone()
     }
 
@@ -97,7 +96,7 @@ impl SiteController {
 
     /// Back to what ran: the new ones end, the others take their old sections, those that ended
     /// start again.
-    fn undo(&self, new: &[Part], stay: &[Part], gone: &[Part]) {
+    fn undo(&self, new: &[NamedHandle], stay: &[NamedHandle], gone: &[NamedHandle]) {
         for (_, part) in new {
             part.end();
         }
@@ -131,8 +130,8 @@ impl SiteController {
 
 /// Gives every function that stays its section. Ports may move from one function to another, so
 /// that those who were refused are asked again as long as that helps.
-fn reconfigure(stay: &[Part], sections: &[Section<'_>]) -> Result<(), Refusals> {
-    let mut waiting: Vec<&Part> = stay.iter().collect();
+fn reconfigure(stay: &[NamedHandle], sections: &[Section<'_>]) -> Result<(), Refusals> {
+    let mut waiting: Vec<&NamedHandle> = stay.iter().collect();
     loop {
         let before = waiting.len();
         let mut refused = Vec::new();
@@ -157,9 +156,9 @@ fn reconfigure(stay: &[Part], sections: &[Section<'_>]) -> Result<(), Refusals> 
 
 fn start_new(
     context: &StartContext,
-    stay: &[Part],
+    stay: &[NamedHandle],
     sections: &[Section<'_>],
-    next: &mut Vec<Part>,
+    next: &mut Vec<NamedHandle>,
 ) -> Result<(), Refusals> {
     // The collector first: others connect to it as soon as they start.
     let (first, then): (Vec<_>, Vec<_>) = sections.iter().partition(|it| it.inner.starts_first());
@@ -176,7 +175,11 @@ fn start_new(
     Ok(())
 }
 
-fn in_order(stay: Vec<Part>, new: Vec<Part>, sections: &[Section<'_>]) -> Vec<Part> {
+fn in_order(
+    stay: Vec<NamedHandle>,
+    new: Vec<NamedHandle>,
+    sections: &[Section<'_>],
+) -> Vec<NamedHandle> {
     let place = |name: &str| sections.iter().position(|it| it.inner.name() == name);
     let mut all: Vec<_> = stay.into_iter().chain(new).collect();
     all.sort_by_key(|(name, _)| place(name));

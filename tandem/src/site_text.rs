@@ -41,11 +41,11 @@ pub fn read(file: &Path) -> Result<(String, Site), Exit> {
 }
 
 /// A site file for who asks the site that runs it: what is wrong in it may be about to be mended.
-pub fn mended(file: &Path) -> Result<Site, Exit> {
+pub fn corrected(file: &Path) -> Result<Site, Exit> {
     match load(file)? {
         (_, Ok(site)) => Ok(site),
-        (text, Err(found)) => match config::mended::<Site>(&text) {
-            Some(mended) => Ok(mended.site),
+        (text, Err(found)) => match config::corrected::<Site>(&text) {
+            Some(corrected) => Ok(corrected.site),
             None => Err(Exit::Invalid(render(file, &text, &found))),
         },
     }

@@ -24,8 +24,8 @@ const TUPLES_MAX: usize = 0;
 /// Items of a crate that are named after a picture, in place of the field's term.
 const PICTURES_MAX: usize = 0;
 /// Words of pictures. The terms in their place: policy table, lease, listener, replica, policer,
-/// filter, message, worker.
-const PICTURES: [&str; 30] = [
+/// filter, message, worker, verdict, error, hint.
+const PICTURES: [&str; 33] = [
     "befriend",
     "bury",
     "court",
@@ -35,8 +35,10 @@ const PICTURES: [&str; 30] = [
     "drawer",
     "employ",
     "errand",
+    "fate",
     "fence",
     "fences",
+    "flaw",
     "gate",
     "hands",
     "hatch",
@@ -44,6 +46,7 @@ const PICTURES: [&str; 30] = [
     "limbo",
     "manner",
     "manners",
+    "mend",
     "mirror",
     "parcel",
     "plant",

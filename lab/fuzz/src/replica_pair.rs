@@ -4,7 +4,7 @@
 
 use crate::script::Script;
 use machine::{Duration, Time};
-use replica::guard::{Door, End, Seal, guard};
+use replica::guard::{End, Seal, Verifier, guard};
 use replica::{Arbiter, In, Keys, Name, Out, PROTOCOL, Pair, Params, Terms, envelope};
 
 const PAIR: u64 = 7;
@@ -18,8 +18,8 @@ const ANSWERS_MAX: usize = 64;
 
 struct Node {
     pair: Pair,
-    peer: (Seal, Door),
-    votes: (Seal, Door),
+    peer: (Seal, Verifier),
+    votes: (Seal, Verifier),
     speaks: bool,
 }
 
@@ -192,7 +192,6 @@ impl World {
     }
 }
 
-/// Runs one input.
 pub fn run(input: &[u8]) {
     let mut script = Script::new(input);
     let mut world = World::new(script.octet() & 1 == 0);

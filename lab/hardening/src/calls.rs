@@ -11,7 +11,7 @@ use runtime::Transport;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
-use sbc::{Ground, Load, Shape, site};
+use sbc::{Load, Shape, Topology, site};
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -47,7 +47,7 @@ const FILLED: Duration = Duration::from_secs(3);
 /// A site with a controller between subscribers and a far end; strangers come to a realm of their
 /// own, over TCP and UDP, and reach an accomplice only.
 struct Stand {
-    ground: Ground,
+    topology: Topology,
     site: Site,
     open: SocketAddr,
     accomplice: SocketAddr,
@@ -63,16 +63,16 @@ impl Stand {
         shape: &Shape<'_>,
         more: impl FnOnce(SiteFile) -> SiteFile,
     ) -> anyhow::Result<Self> {
-        let ground = Ground::new()?;
-        make_key(ground.directory(), "hep.key")?;
+        let topology = Topology::new()?;
+        make_key(topology.directory(), "hep.key")?;
         let (open, accomplice) = (free_port(LOCAL)?, free_port(LOCAL)?);
         let listen = [format!("tcp:{open}"), format!("udp:{open}")];
-        let text = site(&ground, shape)
+        let text = site(&topology, shape)
             .realm("open", "access", &listen)
             .next_hop("accomplice", format_args!("udp:{accomplice}"))
             .route("open", "accomplice");
-        let site = bench.site(ground.directory(), &more(text).text(), ground.api)?;
-        Ok(Self { ground, site, open, accomplice })
+        let site = bench.site(topology.directory(), &more(text).text(), topology.api)?;
+        Ok(Self { topology, site, open, accomplice })
     }
 
     fn hold(
@@ -81,13 +81,13 @@ impl Stand {
         raid: &Raid,
         good: impl FnMut(Duration) -> anyhow::Result<Served>,
     ) -> anyhow::Result<Found> {
-        bench.hold(&Target::new(&self.site, self.ground.directory()), raid, good)
+        bench.hold(&Target::new(&self.site, self.topology.directory()), raid, good)
     }
 
     /// Calls beside an attack.
     fn calls(&self, bench: &Bench, raid: &Raid) -> anyhow::Result<Found> {
         let load =
-            Load::start_without_sink(&self.ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+            Load::start_without_sink(&self.topology, Ladder::built_in("SIP")?, Transport::Udp)?;
         self.hold(bench, raid, |length| calls(&load, CALLS, length))
     }
 }
@@ -138,10 +138,10 @@ pub(super) fn idle_connections(bench: &Bench) -> anyhow::Result<Found> {
     })
 }
 
-/// A TLS client that believes the certificate of the ground.
-fn client(ground: &Ground) -> anyhow::Result<Arc<ClientConfig>> {
+/// A TLS client that believes the certificate of the topology.
+fn client(topology: &Topology) -> anyhow::Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(&ground.tls.certificate)?)?;
+    roots.add(CertificateDer::from_pem_file(&topology.tls.certificate)?)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -153,7 +153,7 @@ fn client(ground: &Ground) -> anyhow::Result<Arc<ClientConfig>> {
 
 pub(super) fn half_handshakes(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
-    let (to, config) = (stand.ground.access_tls, client(&stand.ground)?);
+    let (to, config) = (stand.topology.access_tls, client(&stand.topology)?);
     let name = ServerName::from(to.ip());
     let refused = AtomicU64::new(0);
     let handshake = |number| -> anyhow::Result<bool> {
@@ -174,7 +174,7 @@ pub(super) fn half_handshakes(bench: &Bench) -> anyhow::Result<Found> {
 
 pub(super) fn idle_api(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
-    let to = stand.ground.api;
+    let to = stand.topology.api;
     let raid = Raid { lead: FILLED, ..Raid::new("idle-connections", to, API_RATE) };
     let question = format!("GET /livez HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n");
     stand.hold(bench, &raid, |length| {
@@ -192,7 +192,7 @@ pub(super) fn slow_reading(bench: &Bench) -> anyhow::Result<Found> {
 
 pub(super) fn strangers(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
-    let raid = Raid::new("strangers-dialogs", stand.ground.access, STRANGERS_RATE);
+    let raid = Raid::new("strangers-dialogs", stand.topology.access, STRANGERS_RATE);
     stand.calls(bench, &raid)
 }
 
@@ -215,7 +215,7 @@ pub(super) fn forged_hep(bench: &Bench) -> anyhow::Result<Found> {
         site.with(format_args!("\n[sas]\nlisten = [\"tcp:{own}\", \"udp:{forged}\"]"))
             .with(key("auth_key_file"))
     })?;
-    let load = Load::start_without_sink(&stand.ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+    let load = Load::start_without_sink(&stand.topology, Ladder::built_in("SIP")?, Transport::Udp)?;
     let mut known = HashSet::new();
     let mut found = stand.hold(bench, &Raid::new("hep", forged, HEP_RATE), |length| {
         calls(&load, FOUND, length)?;

@@ -41,7 +41,7 @@ impl Stand {
         let mut ims = ImsGround::new(PHONES)?;
         ims.limits = String::new();
         let load = ims.load(Ladder::built_in("SIP")?, attack::SUBSCRIPTIONS, false)?;
-        let site = bench.site(ims.ground.directory(), &ims.site(false)?, ims.ground.api)?;
+        let site = bench.site(ims.topology.directory(), &ims.site(false)?, ims.topology.api)?;
         load.attach(PHONES)?;
         Ok(Self { ims, site, load })
     }
@@ -52,13 +52,13 @@ impl Stand {
         raid: &Raid,
         good: impl FnMut(Duration) -> anyhow::Result<Served>,
     ) -> anyhow::Result<Found> {
-        bench.hold(&Target::new(&self.site, self.ims.ground.directory()), raid, good)
+        bench.hold(&Target::new(&self.site, self.ims.topology.directory()), raid, good)
     }
 }
 
 pub(super) fn esp(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
-    let raid = Raid::new("esp", stand.ims.ground.access, ESP_RATE);
+    let raid = Raid::new("esp", stand.ims.topology.access, ESP_RATE);
     let mut found = stand.hold(bench, &raid, |length| calls(&stand.load, CALLS, length))?;
     let mut fault = None;
     for (name, what) in DROPPED {
@@ -74,7 +74,7 @@ pub(super) fn esp(bench: &Bench) -> anyhow::Result<Found> {
 
 pub(super) fn aka(bench: &Bench) -> anyhow::Result<Found> {
     let stand = Stand::new(bench)?;
-    let raid = Raid::new("aka", stand.ims.ground.access, AKA_RATE);
+    let raid = Raid::new("aka", stand.ims.topology.access, AKA_RATE);
     let raid = Raid { sources: SOURCES.to_owned(), ..raid };
     let mut under_way = 0;
     let mut found = stand.hold(bench, &raid, |length| {

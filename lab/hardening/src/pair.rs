@@ -9,7 +9,7 @@ use peers::free_port;
 use report::site::Site;
 use report::site_file::SiteFile;
 use runtime::Transport;
-use sbc::{Ground, Load, Shape, site};
+use sbc::{Load, Shape, Topology, site};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -29,14 +29,14 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// The site of the one node.
 fn node(
     bench: &Bench,
-    ground: &Ground,
+    topology: &Topology,
     arbiter: Option<SocketAddr>,
 ) -> anyhow::Result<(SiteFile, SocketAddr)> {
     let listen = free_port(LOCAL)?;
     let peer = SocketAddr::new(PEER, listen.port());
-    make_key(ground.directory(), "pair.key")?;
+    make_key(topology.directory(), "pair.key")?;
     let arbiter = arbiter.map(|at| format!("\narbiter = \"{at}\"")).unwrap_or_default();
-    let text = site(ground, &Shape::default())
+    let text = site(topology, &Shape::default())
         .with(format_args!("[ssc.replica]\nnode = \"a\"\nlisten = \"{listen}\"\npeer = \"{peer}\""))
         .with(bench.line(SECTION, "key_file", "\"pair.key\""))
         .with(arbiter.trim());
@@ -57,13 +57,13 @@ fn is_active(site: &Site) -> bool {
 }
 
 pub(super) fn replica(bench: &Bench) -> anyhow::Result<Found> {
-    let ground = Ground::new()?;
-    let (text, listen) = node(bench, &ground, None)?;
-    let site = bench.site(ground.directory(), &text.text(), ground.api)?;
+    let topology = Topology::new()?;
+    let (text, listen) = node(bench, &topology, None)?;
+    let site = bench.site(topology.directory(), &text.text(), topology.api)?;
     anyhow::ensure!(is_active(&site), "a node without a peer does not become active");
-    let load = Load::start_without_sink(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+    let load = Load::start_without_sink(&topology, Ladder::built_in("SIP")?, Transport::Udp)?;
     let raid = Raid { sources: format!("{PEER}/32"), ..Raid::new("replica", listen, BEATS_RATE) };
-    let mut found = bench.hold(&Target::new(&site, ground.directory()), &raid, |length| {
+    let mut found = bench.hold(&Target::new(&site, topology.directory()), &raid, |length| {
         calls(&load, CALLS, length)
     })?;
     found.more = json!({ "key": bench.knows(SECTION, "key_file") });
@@ -75,8 +75,8 @@ fn take_over(
     bench: &Bench,
     raid: bool,
 ) -> anyhow::Result<(Served, Option<serde_json::Value>, Left)> {
-    let ground = Ground::new()?;
-    let directory = ground.directory().join("arbiter");
+    let topology = Topology::new()?;
+    let directory = topology.directory().join("arbiter");
     make_key(&directory, "pair.key")?;
     let (vote, api) = (free_port(LOCAL)?, free_port(LOCAL)?);
     let text = SiteFile::new("arbiter", &directory, api)
@@ -90,12 +90,12 @@ fn take_over(
     let arbiter = bench.site(&directory, &text.text(), api)?;
     let before = arbiter.usage().resident_bytes;
     let asked = Raid::new("arbiter", vote, REQUESTS_RATE);
-    let attacker = raid.then(|| bench.attack(&asked, ground.directory())).transpose()?;
+    let attacker = raid.then(|| bench.attack(&asked, topology.directory())).transpose()?;
     std::thread::sleep(SILENCE);
-    let (text, _) = node(bench, &ground, Some(vote))?;
-    let site = bench.site(ground.directory(), &text.text(), ground.api)?;
+    let (text, _) = node(bench, &topology, Some(vote))?;
+    let site = bench.site(topology.directory(), &text.text(), topology.api)?;
     let served = if is_active(&site) {
-        let load = Load::start_without_sink(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+        let load = Load::start_without_sink(&topology, Ladder::built_in("SIP")?, Transport::Udp)?;
         calls(&load, CALLS, bench.length)?
     } else {
         Served { asked: (CALLS * bench.length.as_secs_f64()) as u64, served: 0 }
@@ -103,7 +103,7 @@ fn take_over(
     let after = arbiter.usage().resident_bytes;
     let left = Left {
         grown_octets: i64::try_from(after)? - i64::try_from(before)?,
-        panics: panics(&directory) + panics(ground.directory()),
+        panics: panics(&directory) + panics(topology.directory()),
         lives: after > 0 && site.get("counters").is_ok(),
     };
     Ok((served, attacker.map(super::raid::Attacker::end).transpose()?, left))

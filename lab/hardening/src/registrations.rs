@@ -5,7 +5,7 @@
 use super::good::{Served, paced};
 use super::raid::{Bench, Found, Raid, Target};
 use anyhow::Context;
-use sbc::flood_field::{self, EVIL, Field, Registrar, SUT_MAC};
+use sbc::flood_testbed::{self, EVIL, Registrar, SUT_MAC, Testbed};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -79,23 +79,23 @@ fn register(to: SocketAddr, number: u64) -> std::io::Result<bool> {
 }
 
 pub(super) fn flood(bench: &Bench) -> anyhow::Result<Found> {
-    let field = Field::new().context("needs root, network namespaces and ip(8)")?;
-    field.good.ip(&["route", "add", "local", HOMES_TEXT, "dev", "lo"])?;
-    field.sut.ip(&["route", "add", HOMES_TEXT, "via", "10.199.1.2"])?;
+    let testbed = Testbed::new().context("needs root, network namespaces and ip(8)")?;
+    testbed.good.ip(&["route", "add", "local", HOMES_TEXT, "dev", "lo"])?;
+    testbed.sut.ip(&["route", "add", HOMES_TEXT, "via", "10.199.1.2"])?;
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| -> anyhow::Result<Found> {
-            attack::enter(field.good.name())?;
-            inside(bench, &field)
+            attack::enter(testbed.good.name())?;
+            inside(bench, &testbed)
         });
         inside.join().unwrap_or_else(|_| anyhow::bail!("the measuring thread failed"))
     })
 }
 
-fn inside(bench: &Bench, field: &Field) -> anyhow::Result<Found> {
-    let ground = flood_field::ground()?;
+fn inside(bench: &Bench, testbed: &Testbed) -> anyhow::Result<Found> {
+    let topology = flood_testbed::topology()?;
     let _registrar = Registrar::start()?;
-    let flood_field::Target::Tandem(site) =
-        flood_field::tandem(field, &ground, &bench.tandem, "auto")?
+    let flood_testbed::Target::Tandem(site) =
+        flood_testbed::tandem(testbed, &topology, &bench.tandem, "auto")?
     else {
         anyhow::bail!("the target is no site")
     };
@@ -103,14 +103,14 @@ fn inside(bench: &Bench, field: &Field) -> anyhow::Result<Found> {
         sources: SOURCES.to_owned(),
         more: vec![("--interface", EVIL.to_owned()), ("--mac", SUT_MAC.to_owned())],
         lead: RECOGNISED,
-        namespace: Some(field.evil.name().to_owned()),
-        ..Raid::new("register", ground.access, FLOOD_RATE)
+        namespace: Some(testbed.evil.name().to_owned()),
+        ..Raid::new("register", topology.access, FLOOD_RATE)
     };
     let mut first = 0;
-    let target = Target::new(&site, ground.directory());
+    let target = Target::new(&site, topology.directory());
     let mut found = bench.hold(&target, &raid, |length| {
         let served = paced(PHONES, length, |number| {
-            register(ground.access, first + number).unwrap_or(false)
+            register(topology.access, first + number).unwrap_or(false)
         });
         first += served.asked;
         Ok(Served { ..served })

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_mend() {
+    fn what_is_wrong_is_said_with_its_hint() {
         let link = |rest: &str| format!("[[link]]\nbetween = [\"a\", \"b\"]\n{rest}");
         for (text, word) in [
             (String::new(), "[[link]]"),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused_with_the_mend() {
+    fn what_is_no_quantity_is_refused_with_the_hint() {
         let error = |text: &str| text.parse::<Span>().unwrap_err();
         for text in ["10", "ms", "-1ms", "10 mss", "1e9s", "2000000s"] {
             assert!(error(text).contains(text), "{}", error(text));

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_millis(64 * T1_MS as u64);
 
 /// An address that an end speaks from.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Endpoint {
     /// The runtime's port.
     pub port: PortId,
     /// What carries the messages.
@@ -40,7 +40,7 @@ pub struct Door {
     pub remote: SocketAddr,
 }
 
-impl Door {
+impl Endpoint {
     fn flow(&self) -> Flow {
         Flow::to(self.port, self.transport, self.local, self.remote)
     }
@@ -55,7 +55,7 @@ pub struct End {
     pub(crate) side: Side,
     pub(crate) ladder: Arc<Ladder>,
     pub(crate) script: Script,
-    pub(crate) doors: Vec<Door>,
+    pub(crate) doors: Vec<Endpoint>,
     pub(crate) door_names: Vec<Vec<u8>>,
     pub(crate) legs: Vec<Leg>,
     free: Vec<u32>,
@@ -84,7 +84,7 @@ impl End {
     pub fn new(
         side: Side,
         ladder: Arc<Ladder>,
-        doors: Vec<Door>,
+        doors: Vec<Endpoint>,
         first_generation: u32,
         now: Time,
     ) -> Result<Self, crate::FlowError> {

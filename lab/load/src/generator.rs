@@ -8,7 +8,7 @@
 
 use crate::arrivals::{Arrivals, Spread};
 use crate::description::Descriptions;
-use crate::end::{Door, End};
+use crate::end::{End, Endpoint};
 use crate::ladder::{Ladder, Side};
 use crate::report::{Cause, Tally};
 use crate::scan::Scan;
@@ -33,9 +33,9 @@ pub struct LoadConfig {
     /// The flow of every call.
     pub ladder: Arc<Ladder>,
     /// Where calls come from, in turn.
-    pub callers: Vec<Door>,
+    pub callers: Vec<Endpoint>,
     /// Where they are answered.
-    pub answerers: Vec<Door>,
+    pub answerers: Vec<Endpoint>,
     /// The port on which captures arrive, to be counted and thrown away.
     pub capture: Option<PortId>,
     /// Who describes their media; `None`: every call says the same, which nobody looks at.
@@ -157,7 +157,7 @@ pub struct Generator {
 }
 
 fn ends(config: &LoadConfig, seed: u64, now: Time) -> Result<(End, End), crate::FlowError> {
-    let end = |side, doors: &[Door]| {
+    let end = |side, doors: &[Endpoint]| {
         let end = End::new(side, Arc::clone(&config.ladder), doors.to_vec(), seed as u32, now)?;
         Ok(end.describing(config.descriptions.clone()))
     };

@@ -32,7 +32,7 @@ mod watch;
 
 pub use arrivals::{Arrivals, Spread};
 pub use description::Descriptions;
-pub use end::{Door, End, LEGS_MAX};
+pub use end::{End, Endpoint, LEGS_MAX};
 pub use generator::{Generator, LoadConfig, Trial};
 pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
 pub use phones::{Act, Phones, PhonesConfig};

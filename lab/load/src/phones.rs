@@ -12,7 +12,7 @@
 //! `phones/abandon` ends it. All else is asked of the generator.
 
 use crate::arrivals::Arrivals;
-use crate::end::Door;
+use crate::end::Endpoint;
 use crate::generator::{Generator, LoadConfig, Trial};
 use crate::ladder::{Ladder, Side};
 use crate::report::{Cause, Tally};
@@ -111,7 +111,7 @@ impl Phones {
         own.seed ^= number;
         let fleet = Fleet::new(own, now);
         let callers = (0..u32::try_from(fleet.len()).unwrap_or(u32::MAX)).filter_map(|phone| {
-            Some(Door {
+            Some(Endpoint {
                 port: CALLERS,
                 transport: Transport::Udp,
                 local: fleet.contact(phone)?,
@@ -119,7 +119,7 @@ impl Phones {
             })
         });
         let (port, local) = config.core;
-        let answerer = Door { port, transport: Transport::Udp, local, remote: local };
+        let answerer = Endpoint { port, transport: Transport::Udp, local, remote: local };
         let load = LoadConfig {
             ladder: Arc::clone(&config.ladder),
             callers: callers.collect(),

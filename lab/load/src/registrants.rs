@@ -13,7 +13,7 @@
 //! (RFC 3261 §20.33), one who hears nothing after a while (RFC 5626 §4.5), until he stands.
 
 use crate::arrivals::Arrivals;
-use crate::end::Door;
+use crate::end::Endpoint;
 use crate::generator::Trial;
 use crate::ladder::Side;
 use crate::leg::repeat;
@@ -54,7 +54,7 @@ const COOKIE: &[u8] = b"z9hG4bK";
 #[derive(Debug, Clone)]
 pub struct RegistrantsConfig {
     /// Where REGISTERs come from, in turn; of one transport.
-    pub clients: Vec<Door>,
+    pub clients: Vec<Endpoint>,
     /// Where the core takes them, if the element under test passes them on.
     pub core: Option<PortId>,
     /// Seconds that subscribers ask for.

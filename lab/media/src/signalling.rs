@@ -2,7 +2,7 @@
 
 use crate::book::Book;
 use anyhow::Context;
-use load::{Door, Generator, Ladder, LoadConfig, Report, Trial};
+use load::{Endpoint, Generator, Ladder, LoadConfig, Report, Trial};
 use runtime::{Ask, Carrier, PortId, PortSpec, Running, ShardSpec, StreamSpec, Transport};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -54,7 +54,8 @@ impl Signalling {
             ..PortSpec::default()
         };
         let ports = vec![port(CALLER, "caller", caller), port(ANSWERER, "answerer", answerer)];
-        let door = |port, local, remote| Door { port, transport: Transport::Udp, local, remote };
+        let door =
+            |port, local, remote| Endpoint { port, transport: Transport::Udp, local, remote };
         let config = LoadConfig {
             ladder: Arc::new(Ladder::built_in("SIP")?),
             callers: vec![door(CALLER, caller, access)],

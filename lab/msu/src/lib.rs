@@ -126,7 +126,7 @@ pub fn run(
     }
     if !asp.has_ended {
         asp.step(In::AspDown(asp.peer), tell)?;
-        if let Wire::Sctp(association) = &asp.wire {
+        if let Connection::Sctp(association) = &asp.connection {
             association.shut_down();
         }
     }
@@ -134,13 +134,13 @@ pub fn run(
 }
 
 /// The way to the gateway.
-enum Wire {
+enum Connection {
     /// With what has come and is no whole message yet.
     Tcp(TcpStream, Vec<u8>),
     Sctp(Box<Association>),
 }
 
-impl Wire {
+impl Connection {
     /// Connects; how many streams lead to the gateway, where there are streams.
     fn open(plan: &Plan) -> anyhow::Result<(Self, Option<u16>)> {
         let Transport::Sctp { local, carrier, udp_port } = &plan.transport else {
@@ -205,7 +205,7 @@ struct Asp<'a> {
     process: Process,
     peer: PeerId,
     server: ServerId,
-    wire: Wire,
+    connection: Connection,
     begun: Instant,
     outcome: Outcome,
     has_ended: bool,
@@ -229,14 +229,14 @@ impl<'a> Asp<'a> {
         let settings = ServerSettings::new(Side::Here, context, key);
         let server = process.add_server(settings).map_err(refused)?;
         process.assign(Time::ZERO, server, peer, &mut Vec::new()).map_err(refused)?;
-        let (wire, streams) = Wire::open(plan)?;
+        let (connection, streams) = Connection::open(plan)?;
         let it = Self {
             show,
             sccp: plan.sccp.clone(),
             process,
             peer,
             server,
-            wire,
+            connection,
             begun: Instant::now(),
             outcome: Outcome::default(),
             has_ended: false,
@@ -287,7 +287,7 @@ impl<'a> Asp<'a> {
     /// Takes what comes within a moment.
     fn listen(&mut self, tell: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
         let mut came = Vec::new();
-        if let Err(why) = self.wire.take(&mut came)? {
+        if let Err(why) = self.connection.take(&mut came)? {
             self.has_ended = true;
             self.last = why;
             tell(&self.last);
@@ -310,7 +310,7 @@ impl<'a> Asp<'a> {
         for wanted in outs {
             match wanted {
                 Out::Send(..) if self.has_ended => {}
-                Out::Send(_, stream, bytes) => self.wire.send(stream, bytes)?,
+                Out::Send(_, stream, bytes) => self.connection.send(stream, bytes)?,
                 Out::Abort(_) => self.has_ended = true,
                 Out::Indicate(Indication::Transfer(.., msu)) => {
                     self.outcome.came += 1;

@@ -3,7 +3,7 @@
 use crate::testbed::{IN, IN_MAC, LEFT, OUT, OUT_MAC, RIGHT, SUT_V4, Testbed};
 use anyhow::Context;
 use forwarder::Control;
-use forwarder::wire::{Driver, PortSpec, Reply};
+use forwarder::ipc::{Driver, PortSpec, Reply};
 use nodes::Program;
 use peers::{Process, ProcessSpec, Usage};
 use serde_json::Value;

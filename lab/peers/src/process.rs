@@ -169,7 +169,7 @@ pub struct Process {
     name: String,
     child: Child,
     log: PathBuf,
-    warden: Reaper,
+    reaper: Reaper,
 }
 
 impl Process {
@@ -182,15 +182,15 @@ impl Process {
         let log = spec.directory.join(format!("{}.log", spec.name));
         let file =
             File::create(&log).with_context(|| format!("{} cannot be made", log.display()))?;
-        let warden = Reaper::start()?;
+        let reaper = Reaper::start()?;
         let child = spec
-            .command(i32::try_from(warden.group())?)
+            .command(i32::try_from(reaper.group())?)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
             .spawn()
             .with_context(|| format!("{} cannot be started", spec.program.display()))?;
-        Ok(Self { name: spec.name.clone(), child, log, warden })
+        Ok(Self { name: spec.name.clone(), child, log, reaper })
     }
 
     /// Its number.
@@ -261,13 +261,13 @@ impl Process {
     /// It and its children, each with what it has used so far.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
-        let group = i64::from(self.warden.group());
+        let group = i64::from(self.reaper.group());
         Member::all(|own_group, id, _| own_group == group && i64::from(id) != group)
     }
 
     /// Kills it and its children at once.
     pub fn kill(&mut self) {
-        self.warden.signal(Signal::KILL);
+        self.reaper.signal(Signal::KILL);
     }
 
     /// Kills it alone, as a crash would: what it started goes on until the handle is dropped.
@@ -284,7 +284,7 @@ impl Process {
     pub fn stop(&mut self) -> Option<ExitStatus> {
         let mut status = self.child.try_wait().ok().flatten();
         if status.is_none() {
-            self.warden.signal(Signal::TERM);
+            self.reaper.signal(Signal::TERM);
             status = self.wait(GRACE).ok();
         }
         self.kill(); // and the children that it left behind
@@ -324,8 +324,8 @@ mod tests {
         let log = directory.path().join("sleeper.log");
         let started = || fs::read_to_string(&log).is_ok_and(|text| text.contains("started"));
         process.wait_until(Duration::from_secs(5), started).unwrap();
-        let group = process.warden.group();
-        assert!(members(group) >= 3, "the shell, its child and the warden");
+        let group = process.reaper.group();
+        assert!(members(group) >= 3, "the shell, its child and the reaper");
         drop(process);
         let until = Instant::now() + Duration::from_secs(2);
         while members(group) > 0 && Instant::now() < until {
@@ -343,10 +343,10 @@ mod tests {
         let log = directory.path().join("crasher.log");
         let started = || fs::read_to_string(&log).is_ok_and(|text| text.contains("started"));
         process.wait_until(Duration::from_secs(5), started).unwrap();
-        let group = process.warden.group();
+        let group = process.reaper.group();
         process.crash().unwrap();
         assert!(process.ended().unwrap().is_some());
-        assert!(members(group) >= 2, "its child and the warden");
+        assert!(members(group) >= 2, "its child and the reaper");
         let child = process.members().into_iter().find(|it| it.command.starts_with("sleep"));
         child.unwrap().kill().unwrap();
         drop(process);

@@ -22,13 +22,13 @@ impl Talk {
     /// # Errors
     /// When it cannot be started.
     pub fn start(spec: &ProcessSpec) -> anyhow::Result<Self> {
-        let warden = Reaper::start()?;
-        let mut command = spec.command(i32::try_from(warden.group())?);
+        let reaper = Reaper::start()?;
+        let mut command = spec.command(i32::try_from(reaper.group())?);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("{:?}", spec.program))?;
         let reader = child.stdout.take().context("it has an output")?;
         let writer = child.stdin.take().context("it has an input")?;
-        Ok(Self::new(reader, writer, Some((child, warden))))
+        Ok(Self::new(reader, writer, Some((child, reaper))))
     }
 
     pub(crate) fn new(
@@ -113,8 +113,8 @@ impl Drop for Talk {
     fn drop(&mut self) {
         // What reads its input ends with it; what does not, with its group.
         self.writer = None;
-        if let Some((child, warden)) = self.child.take() {
-            drop(warden);
+        if let Some((child, reaper)) = self.child.take() {
+            drop(reaper);
             let mut child = child;
             let _ = child.wait();
         }

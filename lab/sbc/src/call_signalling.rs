@@ -14,7 +14,7 @@
 mod ims_aka;
 
 use super::measure::{Measured, Plan, highest_rate};
-use super::topology::{Ground, Load, System};
+use super::topology::{Load, System, Topology};
 use load::Found;
 use load::Ladder;
 use peers::Priority;
@@ -170,16 +170,16 @@ impl Bench<'_> {
                 [rate(&peer.0), rate(&tandem.0)]
             }
         };
-        let ground = Ground::new()?;
+        let topology = Topology::new()?;
         let ladder = Ladder::built_in(SCENARIOS[0].flow)?;
-        let load = Load::start(&ground, ladder, Transport::Udp)?;
+        let load = Load::start(&topology, ladder, Transport::Udp)?;
         progress.say(&format!("{ANCHORED}: the peer with rtpengine"));
         let peer = highest_rate(plan, &load, ANCHORED_RATES.0, progress, || {
-            Ok(Some(System::kamailio_anchored(&ground)?))
+            Ok(Some(System::kamailio_anchored(&topology)?))
         })?;
         progress.say(&format!("{ANCHORED}: Tandem"));
         let tandem = highest_rate(plan, &load, ANCHORED_RATES.1, progress, || {
-            Ok(Some(System::tandem_anchored(&ground, &options.tandem)?))
+            Ok(Some(System::tandem_anchored(&topology, &options.tandem)?))
         })?;
         outcome.broken.extend(offences(ANCHORED, &tandem.0, &peer.0));
         let rates = [rate(&peer.0), rate(&tandem.0)];
@@ -260,35 +260,35 @@ fn apart(
     if options.quick || scenario.transport != Transport::Udp {
         return Ok(None);
     }
-    let mut ground = Ground::new()?;
-    ground.udp_runs = false;
-    let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
+    let mut topology = Topology::new()?;
+    topology.udp_runs = false;
+    let load = Load::start(&topology, Ladder::built_in(scenario.flow)?, scenario.transport)?;
     progress.say(&format!("{}: Tandem without runs of datagrams", scenario.name));
     let (_, first) = scenario.first_rates;
-    let start = || Ok(Some(System::tandem(&ground, &options.tandem)?));
+    let start = || Ok(Some(System::tandem(&topology, &options.tandem)?));
     highest_rate(plan, &load, first * APART_SHARE, progress, start).map(Some)
 }
 
 type Side = (Found<Measured>, String);
 
-/// The peer and Tandem, one after the other, on the same ground.
+/// The peer and Tandem, one after the other, on the same topology.
 fn measure(
     scenario: &Scenario,
     plan: &Plan,
     options: &Options,
     progress: &Progress,
 ) -> anyhow::Result<(Side, Side)> {
-    let ground = Ground::new()?;
+    let topology = Topology::new()?;
     let tls = scenario.transport == Transport::Tls;
     let (peer_rate, tandem_rate) = scenario.first_rates;
-    let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
+    let load = Load::start(&topology, Ladder::built_in(scenario.flow)?, scenario.transport)?;
     progress.say(&format!("{}: the peer", scenario.name));
     let peer = highest_rate(plan, &load, peer_rate, progress, || {
-        Ok(Some(System::kamailio(&ground, tls)?))
+        Ok(Some(System::kamailio(&topology, tls)?))
     })?;
     progress.say(&format!("{}: Tandem", scenario.name));
     let tandem = highest_rate(plan, &load, tandem_rate, progress, || {
-        Ok(Some(System::tandem(&ground, &options.tandem)?))
+        Ok(Some(System::tandem(&topology, &options.tandem)?))
     })?;
     Ok((peer, tandem))
 }

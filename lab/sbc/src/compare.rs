@@ -13,7 +13,7 @@
 
 use super::call_signalling::SCENARIOS;
 use super::measure::{Measured, Plan, highest_rate, trial};
-use super::topology::{Ground, Load, System};
+use super::topology::{Load, System, Topology};
 use load::{Ladder, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -46,12 +46,12 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let wanted = SCENARIOS.iter().filter(|it| options.wants(it.name));
     let progress = Progress::new(NAME, (wanted.clone().count() * (pairs + 1)) as u64);
     for scenario in wanted {
-        let ground = Ground::new()?;
-        let load = Load::start(&ground, Ladder::built_in(scenario.flow)?, scenario.transport)?;
+        let topology = Topology::new()?;
+        let load = Load::start(&topology, Ladder::built_in(scenario.flow)?, scenario.transport)?;
         let coarse = Plan { budget: None, ..Plan::QUICK };
         let first_rate = scenario.first_rates.1;
         let (found, _) = highest_rate(&coarse, &load, first_rate, &progress, || {
-            Ok(Some(System::tandem(&ground, &binaries[0])?))
+            Ok(Some(System::tandem(&topology, &binaries[0])?))
         })?;
         let Some((highest, _)) = found.best else {
             outcome.broken.push(format!("{}: the other held no rate", scenario.name));
@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         for pair in 0..pairs {
             let mut both = [0.0; 2];
             for at in [pair % 2, 1 - pair % 2] {
-                let measured = cost(&ground, &load, &binaries[at], asked)?;
+                let measured = cost(&topology, &load, &binaries[at], asked)?;
                 if let Some(offence) = measured.offence() {
                     let (name, path) = (scenario.name, binaries[at].display());
                     outcome.broken.push(format!("{name}: {path}: {offence}"));
@@ -120,8 +120,8 @@ fn name(binary: &Path) -> String {
 }
 
 /// One system, started anew, at this rate.
-fn cost(ground: &Ground, load: &Load, binary: &Path, asked: Trial) -> anyhow::Result<Measured> {
-    let system = System::tandem(ground, binary)?;
+fn cost(topology: &Topology, load: &Load, binary: &Path, asked: Trial) -> anyhow::Result<Measured> {
+    let system = System::tandem(topology, binary)?;
     trial(load, Some(&system), Trial { length: WARM_UP, ..asked })?;
     trial(load, Some(&system), asked)
 }

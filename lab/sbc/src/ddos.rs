@@ -2,7 +2,7 @@
 //!
 //! | what | how |
 //! |---|---|
-//! | place | namespaces and veth pairs of its own ([`field`]); needs root |
+//! | place | namespaces and veth pairs of its own ([`testbed`]); needs root |
 //! | good load | calls of one registered address, open loop, both ends on core 1 |
 //! | attack | `tandem lab attack` on core 1 at low priority, as fast as the veth takes it |
 //! | under test | the SSC on core 0, calls from registered callers only, no capture |
@@ -10,11 +10,10 @@
 //! | peer | Kamailio: it serves the callers' address; `pike` and a list of banned ones for others |
 //! | criterion | calls within 2 % of those without attack; none fails from 1 s after it began |
 
-pub mod field;
+pub mod testbed;
 
-use super::topology::{Ground, Load};
+use super::topology::{Load, Topology};
 use anyhow::Context;
-use field::{EVIL, Field, Registrar, SUT_MAC, Target};
 use load::{Ladder, Report, Trial};
 use peers::{Priority, Process, ProcessSpec};
 use report::contract::{Options, Outcome, Peer, Row};
@@ -25,6 +24,7 @@ use runtime::Transport;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
+use testbed::{EVIL, Registrar, SUT_MAC, Target, Testbed};
 
 const NAME: &str = "ddos";
 /// Good calls a second.
@@ -82,15 +82,15 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).context("the published table is part of the program")?;
     let wanted: Vec<&PublishedRow> =
         table.rows.iter().filter(|row| options.wants(&row.scenario)).collect();
-    let field = match Field::new() {
-        Ok(field) => field,
+    let testbed = match Testbed::new() {
+        Ok(testbed) => testbed,
         Err(error) => return Ok(Outcome::without_namespaces(NAME, table, options, &error)),
     };
     // A thread of its own, for it moves into a namespace and nobody else shall.
     let rows = std::thread::scope(|scope| {
         let inside = scope.spawn(|| -> anyhow::Result<Vec<Row>> {
-            attack::enter(field.good.name())?;
-            inside(options, table, &wanted, &field)
+            attack::enter(testbed.good.name())?;
+            inside(options, table, &wanted, &testbed)
         });
         inside.join().unwrap_or_else(|_| anyhow::bail!("the measuring thread failed"))
     })?;
@@ -103,17 +103,17 @@ fn inside(
     options: &Options,
     table: &Table,
     wanted: &[&PublishedRow],
-    field: &Field,
+    testbed: &Testbed,
 ) -> anyhow::Result<Vec<Row>> {
     let progress = Progress::new(NAME, 1 + 3 * wanted.len() as u64);
-    let ground = field::ground()?;
+    let topology = testbed::topology()?;
     let registrar = Registrar::start()?;
     let known = |row: &&PublishedRow| SCENARIOS.iter().find(|s| s.name == row.scenario);
     let scenarios: Vec<&Scenario> = wanted.iter().filter_map(known).collect();
     let lengths = if options.quick { [3, 4] } else { [11, 21] }.map(Duration::from_secs);
     let compared = |name: &str, target: Target| -> anyhow::Result<Vec<Value>> {
         progress.say(name);
-        let run = Run::start(options, field, &ground, target, lengths[0])?;
+        let run = Run::start(options, testbed, &topology, target, lengths[0])?;
         let mut rows = Vec::new();
         for scenario in &scenarios {
             // A quick run's minute has no room for more.
@@ -124,12 +124,12 @@ fn inside(
         }
         Ok(rows)
     };
-    let peer = field::kamailio(field, &ground)?;
+    let peer = testbed::kamailio(testbed, &topology)?;
     let version = peer.version.clone();
     let peer = compared(&version, Target::Peer(peer))?;
-    let tandem = |kernel| field::tandem(field, &ground, &options.tandem, kernel);
+    let tandem = |kernel| testbed::tandem(testbed, &topology, &options.tandem, kernel);
     let without = compared("the shield in user space alone", tandem("off")?)?;
-    let run = Run::start(options, field, &ground, tandem("auto")?, lengths[1])?;
+    let run = Run::start(options, testbed, &topology, tandem("auto")?, lengths[1])?;
     progress.say("without attack");
     let baseline = run.trial(run.length)?;
     progress.step();
@@ -157,8 +157,8 @@ fn inside(
 /// What all trials share.
 struct Run<'a> {
     options: &'a Options,
-    field: &'a Field,
-    ground: &'a Ground,
+    testbed: &'a Testbed,
+    topology: &'a Topology,
     target: Target,
     load: Load,
     length: Duration,
@@ -195,16 +195,16 @@ impl<'a> Run<'a> {
     /// The generator before a fresh system, both warm.
     fn start(
         options: &'a Options,
-        field: &'a Field,
-        ground: &'a Ground,
+        testbed: &'a Testbed,
+        topology: &'a Topology,
         target: Target,
         length: Duration,
     ) -> anyhow::Result<Self> {
         if matches!(target, Target::Tandem(_)) {
-            field::register(ground)?;
+            testbed::register(topology)?;
         }
-        let load = Load::start_without_sink(ground, Ladder::built_in("SIP")?, Transport::Udp)?;
-        let run = Self { options, field, ground, target, load, length };
+        let load = Load::start_without_sink(topology, Ladder::built_in("SIP")?, Transport::Udp)?;
+        let run = Self { options, testbed, topology, target, load, length };
         run.trial(Duration::from_secs(1))?;
         Ok(run)
     }
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
             let cpu_share = used / began.elapsed().as_secs_f64();
             let shown = self.target.policing()?;
             let (shield, kernel) = (shown[0].clone(), since(&shown[1], &dropped));
-            let said = fs::read_to_string(self.ground.directory().join("attack.log"))?;
+            let said = fs::read_to_string(self.topology.directory().join("attack.log"))?;
             let attack = serde_json::from_str(said.lines().last().unwrap_or_default())
                 .with_context(|| format!("the attacker says: {said}"))?;
             let report = calls.join().map_err(|_| anyhow::anyhow!("the generator failed"))??;
@@ -239,10 +239,10 @@ impl<'a> Run<'a> {
 
     fn attacker(&self, scenario: &Scenario, seconds: u64) -> anyhow::Result<Process> {
         let program = self.options.tandem.to_string_lossy().into_owned();
-        let (target, time) = (self.ground.access.to_string(), seconds.to_string());
-        let mut spec = ProcessSpec::new("attack", "nice", self.ground.directory());
-        spec.core = Some(Ground::cores().1);
-        spec.namespace = Some(self.field.evil.name().to_owned());
+        let (target, time) = (self.topology.access.to_string(), seconds.to_string());
+        let mut spec = ProcessSpec::new("attack", "nice", self.topology.directory());
+        spec.core = Some(Topology::cores().1);
+        spec.namespace = Some(self.testbed.evil.name().to_owned());
         // Attacker and generator share a core: the attacker takes what the generator leaves.
         let words = ["-n", "39", &program];
         let attack = ["lab", "attack", scenario.word, "--interface", EVIL, "--to", &target];

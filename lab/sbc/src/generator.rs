@@ -2,7 +2,7 @@
 //! figure of the lab is worth anything near this rate.
 
 use super::measure::{Plan, highest_rate};
-use super::topology::{Ground, Load};
+use super::topology::{Load, Topology};
 use load::Ladder;
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
@@ -32,9 +32,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let scenarios = [("SIP", "SIP"), ("VoLTE", "VoLTE")];
     let progress = Progress::new("generator", scenarios.len() as u64);
     for (scenario, flow) in scenarios.into_iter().filter(|(name, _)| options.wants(name)) {
-        let mut ground = Ground::new()?;
-        ground.access = ground.answerer;
-        let load = Load::start(&ground, Ladder::built_in(flow)?, Transport::Udp)?;
+        let mut topology = Topology::new()?;
+        topology.access = topology.answerer;
+        let load = Load::start(&topology, Ladder::built_in(flow)?, Transport::Udp)?;
         let (found, _) = highest_rate(&plan, &load, FIRST_RATE, &progress, || Ok(None))?;
         if found.best.is_none() {
             outcome.broken.push(format!("{scenario}: no rate held"));

@@ -6,7 +6,7 @@
 //! the processor time of a call, which a busy machine blurs less.
 
 use super::measure::{Measured, Plan, highest_rate, trial};
-use super::topology::{Ground, Load, System};
+use super::topology::{Load, System, Topology};
 use load::{Ladder, Trial};
 use peers::{Duty, Priority};
 use report::contract::{Options, Outcome, Peer, Row};
@@ -70,9 +70,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let report = published::sbc();
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let progress = Progress::new(NAME, 5);
-    let ground = Ground::new()?;
-    let load = Load::start(&ground, ladder()?, Transport::Udp)?;
-    let bench = Bench { options, ground: &ground, load: &load, progress: &progress };
+    let topology = Topology::new()?;
+    let load = Load::start(&topology, ladder()?, Transport::Udp)?;
+    let bench = Bench { options, topology: &topology, load: &load, progress: &progress };
     let peer = [bench.search(true, false)?, bench.search(true, true)?];
     let coarse = [bench.search(false, false)?, bench.search(false, true)?];
     let tandem = if options.quick { coarse } else { bench.refine(coarse)? };
@@ -120,7 +120,7 @@ type Side = Option<(f64, Measured, String)>;
 
 struct Bench<'a> {
     options: &'a Options,
-    ground: &'a Ground,
+    topology: &'a Topology,
     load: &'a Load,
     progress: &'a Progress,
 }
@@ -129,11 +129,11 @@ impl Bench<'_> {
     fn start(&self, is_peer: bool, has_rules: bool) -> anyhow::Result<System> {
         if is_peer {
             let duty = if has_rules { Duty::Manipulate } else { Duty::None };
-            return System::kamailio_with(self.ground, false, duty);
+            return System::kamailio_with(self.topology, false, duty);
         }
         let changes = [(REALM, RULES)];
         let changes = if has_rules { &changes[..] } else { &[] };
-        System::tandem_with(self.ground, &self.options.tandem, changes)
+        System::tandem_with(self.topology, &self.options.tandem, changes)
     }
 
     fn search(&self, is_peer: bool, has_rules: bool) -> anyhow::Result<Side> {

@@ -7,7 +7,7 @@
 //! The addresses are of the loopback, and a process has its own: a raw socket gets the packets of
 //! all others that name its address.
 
-use super::topology::{ANSWERER, CAPTURE, FIRST_CALLER, Ground, LIMITS, Load, MEMORY, Runs};
+use super::topology::{ANSWERER, CAPTURE, FIRST_CALLER, LIMITS, Load, MEMORY, Runs, Topology};
 use super::topology::{Shape, System, site};
 use handset::{FleetConfig, Station};
 use load::{Act, Ladder, Phones, PhonesConfig, Report, Trial};
@@ -39,11 +39,11 @@ const DRAIN: Duration = Duration::from_secs(3);
 /// Phones that attach before calls: at this rate, or at less when that is too much.
 const ATTACH_RATES: [f64; 3] = [2_000.0, 800.0, 300.0];
 
-/// A ground with an address that takes ESP.
+/// A topology with an address that takes ESP.
 #[derive(Debug)]
 pub struct ImsGround {
-    /// The ground.
-    pub ground: Ground,
+    /// The topology.
+    pub topology: Topology,
     /// Ports: protected server, protected clients, ESP in UDP.
     ports: [u16; 4],
     phones: u32,
@@ -57,15 +57,15 @@ impl ImsGround {
     /// # Errors
     /// When there is no free port or no room for files.
     pub fn new(phones: u32) -> anyhow::Result<Self> {
-        let mut ground = Ground::new()?;
+        let mut topology = Topology::new()?;
         let ip = address(1);
-        ground.access = free_port(ip)?;
+        topology.access = free_port(ip)?;
         let mut ports = [0; 4];
         for port in &mut ports {
             *port = free_port(ip)?.port();
         }
         let most = PHONES_OF_ADDRESS * ADDRESSES_MAX;
-        Ok(Self { ground, ports, phones: phones.min(most), limits: LIMITS_OF_SOURCES.to_owned() })
+        Ok(Self { topology, ports, phones: phones.min(most), limits: LIMITS_OF_SOURCES.to_owned() })
     }
 
     /// How many phones there are.
@@ -90,11 +90,11 @@ impl ImsGround {
         let clear = (0..count).map(|at| SocketAddr::new(address(10 + at as u8), CLEAR_PORT));
         let around = Around {
             phones: clear.collect(),
-            pcscf: self.ground.access,
+            pcscf: self.topology.access,
             server_port: self.ports[0],
-            core: self.ground.answerer,
-            capture: captures.then_some(self.ground.capture),
-            udp_runs: self.ground.udp_runs,
+            core: self.topology.answerer,
+            capture: captures.then_some(self.topology.capture),
+            udp_runs: self.topology.udp_runs,
         };
         around.load(ladder, self.phones, more)
     }
@@ -105,11 +105,11 @@ impl ImsGround {
     /// # Errors
     /// Never in a tree whose tests pass: the site file has no access realm.
     pub fn site(&self, captures: bool) -> anyhow::Result<String> {
-        let capture = format!("capture = \"tcp:{}\"", self.ground.capture);
+        let capture = format!("capture = \"tcp:{}\"", self.topology.capture);
         let ssc = if captures { capture.as_str() } else { "" };
         let limits = format!("{LIMITS}\nbindings_max = 2000000");
         let shape = Shape { oam: "metrics_open = true", ssc, limits: &limits };
-        let text = site(&self.ground, &shape).with(REGISTRAR).text();
+        let text = site(&self.topology, &shape).with(REGISTRAR).text();
         let [server, one, other, in_udp] = self.ports;
         let section = format!(
             "register_required = true\nipsec = {{ server_port = {server}, client_ports = [{one}, \
@@ -128,7 +128,7 @@ impl ImsGround {
     pub fn system(&self, binary: &Path, captures: bool) -> anyhow::Result<System> {
         let text = self.site(captures)?;
         let text = if captures { text.replacen("[site]\n", &memory(), 1) } else { text };
-        System::of(&self.ground, binary, &text)
+        System::of(&self.topology, binary, &text)
     }
 }
 
@@ -180,7 +180,7 @@ impl Around {
             ladder: Arc::clone(&ladder),
             capture: self.capture.map(|_| CAPTURE),
         };
-        let (_, core) = Ground::cores();
+        let (_, core) = Topology::cores();
         let name = "phones".to_owned();
         let spec = ShardSpec { name, cores: vec![core], ports, ..ShardSpec::default() };
         Ok(Load::of(Runs::Phones(Phones::launch(spec, Arc::new(config))?), ladder))
@@ -289,7 +289,7 @@ mod tests {
         let text = ims.site(true).unwrap();
         assert_eq!(text.matches("ipsec = {").count(), 1);
         assert!(text.contains("capture = ") && !ims.site(false).unwrap().contains("capture = "));
-        assert!(ims.ground.access.ip().is_loopback() && address(1) != address(2));
+        assert!(ims.topology.access.ip().is_loopback() && address(1) != address(2));
         assert_eq!(ims.numbers(), FIRST..FIRST + 10);
     }
 }

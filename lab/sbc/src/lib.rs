@@ -27,10 +27,10 @@ mod topology;
 
 use report::{Experiment, Takes};
 
-pub use ddos::field as flood_field;
+pub use ddos::testbed as flood_testbed;
 pub use ims::ImsGround;
 pub use measure::{Measured, Plan};
-pub use topology::{Ground, Load, Shape, System, site};
+pub use topology::{Load, Shape, System, Topology, site};
 
 /// The experiments, in the order of the report.
 pub const EXPERIMENTS: &[Experiment] = &[

@@ -14,7 +14,7 @@
 //! | peer | Kamailio at 1.5 (not in a quick run) and 2 times its own maximum |
 
 use super::measure::{Measured, Plan, highest_rate, trial};
-use super::topology::{Ground, Load, System};
+use super::topology::{Load, System, Topology};
 use load::{Ladder, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -78,14 +78,14 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     for scenario in wanted {
-        let ground = Ground::new()?;
-        let load = Load::start(&ground, Ladder::built_in(scenario.name)?, Transport::Udp)?;
+        let topology = Topology::new()?;
+        let load = Load::start(&topology, Ladder::built_in(scenario.name)?, Transport::Udp)?;
         let bench = Bench { options, load: &load, progress: &progress };
         let (peer_rate, tandem_rate) = scenario.first_rates;
-        let kamailio = || System::kamailio(&ground, false);
+        let kamailio = || System::kamailio(&topology, false);
         let factors: &[f64] = if options.quick { &[2.0] } else { &[1.5, 2.0] };
         let peer = bench.measure(peer_rate, factors, &kamailio)?;
-        let tandem = || System::tandem(&ground, &options.tandem);
+        let tandem = || System::tandem(&topology, &options.tandem);
         let (found, listening) = bench.measure_well(tandem_rate, &tandem)?;
         outcome.broken.extend(found.offences(scenario.name, options.quick));
         let row = table.rows.iter().find(|row| row.scenario == scenario.name);

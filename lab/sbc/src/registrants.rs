@@ -5,9 +5,9 @@
 //!           subscribers ──udp/tls──→ core 0: Kamailio as registrar
 //! ```
 
-use super::topology::{self, Ground, Shape, System};
+use super::topology::{self, Shape, System, Topology};
 use anyhow::Context;
-use load::{Door, Registrants, RegistrantsConfig, Report, Trial};
+use load::{Endpoint, Registrants, RegistrantsConfig, Report, Trial};
 use peers::{Kamailio, free_port};
 use report::site_file::SiteFile;
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, Transport};
@@ -36,17 +36,17 @@ impl Subscribers {
     ///
     /// # Errors
     /// When a port cannot be bound.
-    pub fn start(ground: &Ground, transport: Transport) -> anyhow::Result<Self> {
+    pub fn start(topology: &Topology, transport: Transport) -> anyhow::Result<Self> {
         let local = IpAddr::from(Ipv4Addr::LOCALHOST);
         let mut ports = vec![PortSpec {
             id: CORE,
             name: "core".into(),
-            listen: ground.answerer,
+            listen: topology.answerer,
             ..PortSpec::default()
         }];
         let mut clients = Vec::new();
         let is_tls = transport == Transport::Tls;
-        let remote = if is_tls { ground.access_tls } else { ground.access };
+        let remote = if is_tls { topology.access_tls } else { topology.access };
         let count = if transport.is_stream() { TLS_CONNECTIONS } else { 1 };
         for number in 0..count {
             let id = PortId(FIRST_CLIENT + number);
@@ -55,13 +55,13 @@ impl Subscribers {
                 id,
                 name: "client".into(),
                 listen: address,
-                carrier: ground.outward(transport),
+                carrier: topology.outward(transport),
                 ..PortSpec::default()
             });
-            clients.push(Door { port: id, transport, local: address, remote });
+            clients.push(Endpoint { port: id, transport, local: address, remote });
         }
         let config = RegistrantsConfig { clients, core: Some(CORE), expires_s: EXPIRES_S };
-        let (_, core) = Ground::cores();
+        let (_, core) = Topology::cores();
         let name = "subscribers".into();
         let spec = ShardSpec { name, cores: vec![core], ports, ..Default::default() };
         let running = Registrants::launch(spec, Arc::new(config))?;
@@ -112,8 +112,8 @@ impl Subscribers {
 ///
 /// # Errors
 /// When the binary does not come up.
-pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
-    System::of(ground, binary, &site(ground, RETRY_AFTER_S).text())
+pub fn tandem(topology: &Topology, binary: &Path) -> anyhow::Result<System> {
+    System::of(topology, binary, &site(topology, RETRY_AFTER_S).text())
 }
 
 /// The same, with a realm of its own for calls, and `[ssc.limits] retry_after_s`.
@@ -121,31 +121,31 @@ pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<System> {
 /// # Errors
 /// When the binary does not come up.
 pub fn tandem_with_calls(
-    ground: &Ground,
+    topology: &Topology,
     binary: &Path,
-    calls: &Ground,
+    calls: &Topology,
     retry_after_s: u32,
 ) -> anyhow::Result<System> {
-    let text = site(ground, retry_after_s)
+    let text = site(topology, retry_after_s)
         .realm("calls", "access", &[format!("udp:{}", calls.access)])
         .next_hop("answerers", format_args!("udp:{}", calls.answerer))
         .route("calls", "answerers")
         .text();
-    System::of(ground, binary, &text)
+    System::of(topology, binary, &text)
 }
 
 /// Starts Kamailio as a registrar, one worker a socket, bindings in memory.
 ///
 /// # Errors
 /// When it is not installed or does not come up.
-pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<System> {
-    Ok(System::Kamailio(Kamailio::start_registrar(&ground.kamailio(tls), ground.directory())?))
+pub fn kamailio(topology: &Topology, tls: bool) -> anyhow::Result<System> {
+    Ok(System::Kamailio(Kamailio::start_registrar(&topology.kamailio(tls), topology.directory())?))
 }
 
 /// Bindings that stand in the SSC, as its metrics tell.
 #[must_use]
-pub fn standing(ground: &Ground) -> Option<u64> {
-    let mut answer = ureq::get(format!("http://{}/metrics", ground.api)).call().ok()?;
+pub fn standing(topology: &Topology) -> Option<u64> {
+    let mut answer = ureq::get(format!("http://{}/metrics", topology.api)).call().ok()?;
     let text = answer.body_mut().read_to_string().ok()?;
     let lines = text.lines().filter(|line| line.starts_with("tandem_ssc_bindings_live"));
     let lines = lines.chain(text.lines().filter(|line| line.starts_with("ssc_bindings_live")));
@@ -153,12 +153,12 @@ pub fn standing(ground: &Ground) -> Option<u64> {
     values.reduce(|a, b| a + b).map(|value| value as u64)
 }
 
-fn site(ground: &Ground, retry_after_s: u32) -> SiteFile {
+fn site(topology: &Topology, retry_after_s: u32) -> SiteFile {
     let limits = format!(
         "relays_max = 1000000\ntransactions_max = 4000000\nbindings_max = 24000000\n\
         retry_after_s = {retry_after_s}"
     );
     let shape = Shape { oam: "metrics_open = true", ssc: "", limits: &limits };
     let expires = format!("client_expires_s = {EXPIRES_S}\ncore_expires_s = 7200");
-    topology::site(ground, &shape).with(format_args!("[ssc.registrar]\n{expires}"))
+    topology::site(topology, &shape).with(format_args!("[ssc.registrar]\n{expires}"))
 }

@@ -16,7 +16,7 @@ mod side;
 mod storm;
 
 use super::registrants::{self, Subscribers, TLS_CONNECTIONS};
-use super::topology::Ground;
+use super::topology::Topology;
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -155,10 +155,16 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         if !options.wants(scenario.name) && !wants_storm(options, scenario) {
             continue;
         }
-        let ground = Ground::new()?;
-        let load = Subscribers::start(&ground, scenario.transport)?;
-        let bench =
-            Bench { scenario, plan, ground: &ground, load: &load, options, progress: &progress };
+        let topology = Topology::new()?;
+        let load = Subscribers::start(&topology, scenario.transport)?;
+        let bench = Bench {
+            scenario,
+            plan,
+            topology: &topology,
+            load: &load,
+            options,
+            progress: &progress,
+        };
         let mut maxima = [None, None];
         if options.wants(scenario.name) {
             searches_left = searches_left.saturating_sub(2);
@@ -211,11 +217,11 @@ fn line(
     }
 }
 
-/// A scenario on its ground.
+/// A scenario on its topology.
 struct Bench<'a> {
     scenario: &'a Scenario,
     plan: Plan,
-    ground: &'a Ground,
+    topology: &'a Topology,
     load: &'a Subscribers,
     options: &'a Options,
     progress: &'a Progress,
@@ -232,10 +238,10 @@ impl Bench<'_> {
         let of = |full: u32| if self.plan.quick { *quick } else { full };
         let Self { scenario, plan, load, progress, .. } = *self;
         let stage = Stage { scenario, plan, load, progress };
-        let peer = registrants::kamailio(self.ground, self.is_tls())?;
+        let peer = registrants::kamailio(self.topology, self.is_tls())?;
         let peer = stage.run(peer, of(full.0), *peer_rate, || None)?;
-        let tandem = registrants::tandem(self.ground, &self.options.tandem)?;
-        let standing = || registrants::standing(self.ground);
+        let tandem = registrants::tandem(self.topology, &self.options.tandem)?;
+        let standing = || registrants::standing(self.topology);
         let tandem = stage.run(tandem, of(full.1), *tandem_rate, standing)?;
         progress.step();
         Ok((peer, tandem))
@@ -243,7 +249,7 @@ impl Bench<'_> {
 
     /// The row of the storm, and what did not hold; `maxima` are the peer's and Tandem's.
     fn storm(&self, unit: &str, maxima: [Option<f64>; 2]) -> anyhow::Result<(Row, Vec<String>)> {
-        let Self { scenario, ground, load, progress, .. } = *self;
+        let Self { scenario, topology, load, progress, .. } = *self;
         let name = scenario.storm.unwrap_or_default();
         let storm = if self.plan.quick {
             Storm::quick(scenario.quick / 2)
@@ -251,8 +257,8 @@ impl Bench<'_> {
             Storm::full(BINDINGS, self.is_tls())
         };
         progress.say(name);
-        let tandem = storm::over_tandem(storm, ground, load, &self.options.tandem, progress)?;
-        let peer = storm::over_peer(storm, ground, load, self.is_tls(), progress)?;
+        let tandem = storm::over_tandem(storm, topology, load, &self.options.tandem, progress)?;
+        let peer = storm::over_peer(storm, topology, load, self.is_tls(), progress)?;
         progress.step();
         let row = Row {
             scenario: name.into(),

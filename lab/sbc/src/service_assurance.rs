@@ -7,7 +7,7 @@
 //! | criterion | no failed call, nothing shed on the way to the SAS or before its disk |
 //! | count | every call's Call-ID among what the API lists; 200 more asked for one by one |
 
-use super::topology::{self, Ground, Load, Shape};
+use super::topology::{self, Load, Shape, Topology};
 use crate::sipp::look_up;
 use load::{Found, Purpose, Search};
 use load::{Ladder, Report, Trial};
@@ -114,16 +114,16 @@ struct Stage {
     site: Site,
     /// SIP messages that the SAS must have by now.
     expected: u64,
-    _ground: Ground,
+    _ground: Topology,
 }
 
 impl Stage {
     fn start(options: &Options) -> anyhow::Result<Self> {
-        let ground = Ground::new()?;
-        let load = Load::start_without_sink(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
-        let spec = Site::spec(&options.tandem, ground.directory());
-        let site = Site::start(&spec, &site(&ground), ground.api)?;
-        Ok(Self { load, site, expected: 0, _ground: ground })
+        let topology = Topology::new()?;
+        let load = Load::start_without_sink(&topology, Ladder::built_in("SIP")?, Transport::Udp)?;
+        let spec = Site::spec(&options.tandem, topology.directory());
+        let site = Site::start(&spec, &site(&topology), topology.api)?;
+        Ok(Self { load, site, expected: 0, _ground: topology })
     }
 
     fn run(&mut self, rate: f64, purpose: Purpose, plan: &Plan) -> anyhow::Result<Traced> {
@@ -265,13 +265,13 @@ fn sentence(rate: f64, traced: &Traced) -> String {
     )
 }
 
-fn site(ground: &Ground) -> String {
-    let (_, other) = Ground::cores();
-    let capture = format!("capture = \"tcp:{}\"", ground.capture);
-    let sas = format!("[sas]\nlisten = [\"tcp:{}\"]\ncores = [{other}]", ground.capture);
+fn site(topology: &Topology) -> String {
+    let (_, other) = Topology::cores();
+    let capture = format!("capture = \"tcp:{}\"", topology.capture);
+    let sas = format!("[sas]\nlisten = [\"tcp:{}\"]\ncores = [{other}]", topology.capture);
     let limits = "capture_octets_max = 67108864";
     let shape = Shape { ssc: &capture, limits, ..Shape::default() };
-    topology::site(ground, &shape).with(sas).text()
+    topology::site(topology, &shape).with(sas).text()
 }
 
 #[cfg(test)]

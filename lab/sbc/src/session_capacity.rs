@@ -13,7 +13,7 @@
 //! the faster the set-up, the more of them are in the figure.
 
 use super::ims::ImsGround;
-use super::topology::{Ground, Load, MEMORY, System};
+use super::topology::{Load, MEMORY, System, Topology};
 use load::{Ladder, Report, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
@@ -186,7 +186,7 @@ struct Stand {
     system: System,
     subscribers: u32,
     /// Its files stay as long.
-    ground: Ground,
+    topology: Topology,
 }
 
 struct Stage<'a> {
@@ -232,22 +232,22 @@ impl Stage<'_> {
         let [full, quick] = self.scenario.phones;
         let phones = if self.options.quick { quick } else { full };
         if phones == 0 {
-            let ground = Ground::new()?;
-            let load = Load::start(&ground, ladder, self.scenario.transport)?;
-            let system = System::tandem_with(&ground, &self.options.tandem, &[(MEMORY, "")])?;
-            return Ok(Stand { load, system, subscribers: SUBSCRIBERS, ground });
+            let topology = Topology::new()?;
+            let load = Load::start(&topology, ladder, self.scenario.transport)?;
+            let system = System::tandem_with(&topology, &self.options.tandem, &[(MEMORY, "")])?;
+            return Ok(Stand { load, system, subscribers: SUBSCRIBERS, topology });
         }
         let ims = ImsGround::new(phones)?;
         let load = ims.load(ladder, 0, true)?;
         let text = ims.site(true)?;
-        let system = System::of(&ims.ground, &self.options.tandem, &text)?;
+        let system = System::of(&ims.topology, &self.options.tandem, &text)?;
         load.attach(phones)?;
-        Ok(Stand { load, system, subscribers: ims.phones(), ground: ims.ground })
+        Ok(Stand { load, system, subscribers: ims.phones(), topology: ims.topology })
     }
 
     /// `calls` on a fresh system; in words what did not hold.
     fn attempt(&self, calls: u32, rate: f64) -> anyhow::Result<Result<Stood, String>> {
-        let Stand { ground: _ground, load, system, subscribers } = self.stand()?;
+        let Stand { topology: _ground, load, system, subscribers } = self.stand()?;
         let all = Trial { subscribers, ..Trial::default() };
         let release_rate = self.scenario.rates.2;
         let warm = Duration::from_secs_f64(f64::from(WARM_UP_CALLS) / rate);

@@ -5,7 +5,7 @@
 //! Kamailio with `pipelimit`, which counts by the second.
 
 use super::measure::{Measured, trial};
-use super::topology::{Ground, Load, System};
+use super::topology::{Load, System, Topology};
 use load::{Ladder, Trial};
 use peers::{Duty, Priority};
 use report::contract::{Options, Outcome, Peer, Row};
@@ -119,14 +119,14 @@ fn measure(
     factor: f64,
     length: Duration,
 ) -> anyhow::Result<(Measured, String)> {
-    let ground = Ground::new()?;
-    let load = Load::start(&ground, Ladder::built_in("SIP")?, Transport::Udp)?;
+    let topology = Topology::new()?;
+    let load = Load::start(&topology, Ladder::built_in("SIP")?, Transport::Udp)?;
     let limit = LIMIT * factor;
     let system = match who {
-        Who::Peer => System::kamailio_with(&ground, false, Duty::Limit(limit as u32))?,
+        Who::Peer => System::kamailio_with(&topology, false, Duty::Limit(limit as u32))?,
         Who::Tandem => {
             let limit = format!("{FAR_END}\nlimit = {{ calls_per_s = {limit:.1} }}");
-            System::tandem_with(&ground, &options.tandem, &[(FAR_END, &limit)])?
+            System::tandem_with(&topology, &options.tandem, &[(FAR_END, &limit)])?
         }
     };
     let rate = OFFERED * factor;

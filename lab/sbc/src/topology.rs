@@ -6,7 +6,7 @@
 //! ```
 
 use anyhow::Context;
-use load::{Door, Generator, Ladder, LoadConfig, Phones, Report, Trial};
+use load::{Endpoint, Generator, Ladder, LoadConfig, Phones, Report, Trial};
 use media_lab::{MediaSide, MediaSite};
 use peers::{
     Duty, Kamailio, KamailioSpec, Ng, Rtpengine, RtpengineSpec, TlsFiles, Usage, free_port,
@@ -56,7 +56,7 @@ const READY_MAX: Duration = Duration::from_secs(10);
 
 /// Addresses and files of one run.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Topology {
     /// Where the system under test takes calls over UDP.
     pub access: SocketAddr,
     /// The same over TLS.
@@ -78,7 +78,7 @@ pub struct Ground {
     directory: Scratch,
 }
 
-impl Ground {
+impl Topology {
     /// Chooses ports of 127.0.0.1 and makes a certificate.
     ///
     /// # Errors
@@ -170,15 +170,19 @@ impl Load {
     ///
     /// # Errors
     /// When a port cannot be bound.
-    pub fn start(ground: &Ground, ladder: Ladder, transport: Transport) -> anyhow::Result<Self> {
+    pub fn start(
+        topology: &Topology,
+        ladder: Ladder,
+        transport: Transport,
+    ) -> anyhow::Result<Self> {
         let sink = PortSpec {
             id: CAPTURE,
             name: "capture".into(),
-            listen: ground.capture,
+            listen: topology.capture,
             carrier: Carrier::Stream(StreamSpec::default()),
             ..PortSpec::default()
         };
-        Self::start_with(ground, ladder, transport, Some(sink))
+        Self::start_with(topology, ladder, transport, Some(sink))
     }
 
     /// Starts it where captures go elsewhere: to a SAS.
@@ -186,35 +190,36 @@ impl Load {
     /// # Errors
     /// When a port cannot be bound.
     pub fn start_without_sink(
-        ground: &Ground,
+        topology: &Topology,
         ladder: Ladder,
         transport: Transport,
     ) -> anyhow::Result<Self> {
-        Self::start_with(ground, ladder, transport, None)
+        Self::start_with(topology, ladder, transport, None)
     }
 
     fn start_with(
-        ground: &Ground,
+        topology: &Topology,
         ladder: Ladder,
         transport: Transport,
         sink: Option<PortSpec>,
     ) -> anyhow::Result<Self> {
-        let local = ground.answerer.ip();
+        let local = topology.answerer.ip();
         let capture = sink.as_ref().map(|sink| sink.id);
         let mut ports = vec![PortSpec {
             id: ANSWERER,
             name: "answerer".into(),
-            listen: ground.answerer,
-            carrier: ground.outward(Transport::Udp),
+            listen: topology.answerer,
+            carrier: topology.outward(Transport::Udp),
             ..PortSpec::default()
         }];
         ports.extend(sink);
         let count = if transport == Transport::Udp { 1 } else { TLS_CONNECTIONS };
-        let remote = if transport == Transport::Tls { ground.access_tls } else { ground.access };
+        let remote =
+            if transport == Transport::Tls { topology.access_tls } else { topology.access };
         let mut callers = Vec::new();
         for number in 0..count {
             let id = PortId(FIRST_CALLER + number);
-            let address = match ground.caller {
+            let address = match topology.caller {
                 Some(caller) if number == 0 => caller,
                 _ => free_port(local)?,
             };
@@ -222,16 +227,16 @@ impl Load {
                 id,
                 name: "caller".into(),
                 listen: address,
-                carrier: ground.outward(transport),
+                carrier: topology.outward(transport),
                 ..PortSpec::default()
             });
-            callers.push(Door { port: id, transport, local: address, remote });
+            callers.push(Endpoint { port: id, transport, local: address, remote });
         }
-        let answerer = Door {
+        let answerer = Endpoint {
             port: ANSWERER,
             transport: Transport::Udp,
-            local: ground.answerer,
-            remote: ground.answerer,
+            local: topology.answerer,
+            remote: topology.answerer,
         };
         let config = LoadConfig {
             ladder: Arc::new(ladder),
@@ -240,7 +245,7 @@ impl Load {
             capture,
             descriptions: None,
         };
-        let (_, core) = Ground::cores();
+        let (_, core) = Topology::cores();
         let spec =
             ShardSpec { name: "load".into(), cores: vec![core], ports, ..Default::default() };
         let ladder = Arc::clone(&config.ladder);
@@ -370,8 +375,8 @@ impl System {
     ///
     /// # Errors
     /// When the binary does not come up.
-    pub fn tandem(ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
-        Self::tandem_with(ground, binary, &[])
+    pub fn tandem(topology: &Topology, binary: &Path) -> anyhow::Result<Self> {
+        Self::tandem_with(topology, binary, &[])
     }
 
     /// The same; in the site file each text is replaced by the other one.
@@ -379,46 +384,46 @@ impl System {
     /// # Errors
     /// When a text does not stand in the site file, or the binary does not come up.
     pub fn tandem_with(
-        ground: &Ground,
+        topology: &Topology,
         binary: &Path,
         changes: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
-        let capture = format!("capture = \"tcp:{}\"", ground.capture);
+        let capture = format!("capture = \"tcp:{}\"", topology.capture);
         let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
-        let mut text = site(ground, &shape).text();
+        let mut text = site(topology, &shape).text();
         text = text.replacen("[site]\n", &format!("[site]\n{MEMORY}"), 1);
         for (from, to) in changes {
             anyhow::ensure!(text.contains(from), "the site file does not hold `{from}`");
             text = text.replacen(from, to, 1);
         }
-        Self::of(ground, binary, &text)
+        Self::of(topology, binary, &text)
     }
 
     /// Starts the site of this text on the core of the system under test.
     ///
     /// # Errors
     /// When it does not come up.
-    pub fn of(ground: &Ground, binary: &Path, text: &str) -> anyhow::Result<Self> {
-        let mut spec = Site::spec(binary, ground.directory());
-        spec.core = Some(Ground::cores().0);
-        Ok(Self::Tandem(Site::start(&spec, text, ground.api)?))
+    pub fn of(topology: &Topology, binary: &Path, text: &str) -> anyhow::Result<Self> {
+        let mut spec = Site::spec(binary, topology.directory());
+        spec.core = Some(Topology::cores().0);
+        Ok(Self::Tandem(Site::start(&spec, text, topology.api)?))
     }
 
     /// Starts Kamailio, one worker a socket.
     ///
     /// # Errors
     /// When it is not installed or does not come up.
-    pub fn kamailio(ground: &Ground, tls: bool) -> anyhow::Result<Self> {
-        Self::kamailio_with(ground, tls, Duty::None)
+    pub fn kamailio(topology: &Topology, tls: bool) -> anyhow::Result<Self> {
+        Self::kamailio_with(topology, tls, Duty::None)
     }
 
     /// The same with a duty beside forwarding.
     ///
     /// # Errors
     /// When it is not installed or does not come up.
-    pub fn kamailio_with(ground: &Ground, tls: bool, duty: Duty) -> anyhow::Result<Self> {
-        let spec = KamailioSpec { duty, ..ground.kamailio(tls) };
-        Ok(Self::Kamailio(Kamailio::start(&spec, ground.directory())?))
+    pub fn kamailio_with(topology: &Topology, tls: bool, duty: Duty) -> anyhow::Result<Self> {
+        let spec = KamailioSpec { duty, ..topology.kamailio(tls) };
+        Ok(Self::Kamailio(Kamailio::start(&spec, topology.directory())?))
     }
 
     /// Starts a site with one SSC of one shard, capture on, that anchors all media at the media
@@ -426,11 +431,11 @@ impl System {
     ///
     /// # Errors
     /// When the binary does not come up.
-    pub fn tandem_anchored(ground: &Ground, binary: &Path) -> anyhow::Result<Self> {
-        let capture = format!("capture = \"tcp:{}\"", ground.capture);
+    pub fn tandem_anchored(topology: &Topology, binary: &Path) -> anyhow::Result<Self> {
+        let capture = format!("capture = \"tcp:{}\"", topology.capture);
         let shape = Shape { ssc: &capture, limits: LIMITS, ..Shape::default() };
-        let control = free_port(ground.access.ip())?;
-        let file = media(ground, control).add(site(ground, &shape));
+        let control = free_port(topology.access.ip())?;
+        let file = media(topology, control).add(site(topology, &shape));
         let mut text = file.text();
         let controller = format!(
             "[ssc.media]\n{ANCHORED}\n[[ssc.media.controller]]\nname = \"msc\"\n\
@@ -446,7 +451,7 @@ impl System {
             anyhow::ensure!(text.contains(&from), "the site file does not hold `{from}`");
             text = text.replacen(&from, &to, 1);
         }
-        let system = Self::of(ground, binary, &text)?;
+        let system = Self::of(topology, binary, &text)?;
         if let Self::Tandem(site) = &system {
             until_leased(site)?;
         }
@@ -457,19 +462,19 @@ impl System {
     ///
     /// # Errors
     /// When one of them is not installed or does not come up.
-    pub fn kamailio_anchored(ground: &Ground) -> anyhow::Result<Self> {
-        let ng = free_port(ground.access.ip())?;
+    pub fn kamailio_anchored(topology: &Topology) -> anyhow::Result<Self> {
+        let ng = free_port(topology.access.ip())?;
         let spec = RtpengineSpec {
             interfaces: vec![("media".into(), PEERS_MEDIA)],
             ng,
             ports: (PORTS_FIRST, PORTS_LAST),
-            core: Some(Ground::cores().0),
+            core: Some(Topology::cores().0),
             namespace: None,
         };
-        let rtpengine = Rtpengine::start(&spec, ground.directory())?;
+        let rtpengine = Rtpengine::start(&spec, topology.directory())?;
         anyhow::ensure!(Ng::new(ng)?.is_there(READY_MAX), "rtpengine takes no commands");
-        let spec = KamailioSpec { duty: Duty::Anchor(ng), ..ground.kamailio(false) };
-        let kamailio = Kamailio::start(&spec, ground.directory())?;
+        let spec = KamailioSpec { duty: Duty::Anchor(ng), ..topology.kamailio(false) };
+        let kamailio = Kamailio::start(&spec, topology.directory())?;
         Ok(Self::Anchored(kamailio, rtpengine))
     }
 
@@ -521,18 +526,18 @@ impl System {
 }
 
 /// A media controller whose ports nobody is at the other end of.
-fn media(ground: &Ground, control: SocketAddr) -> MediaSite {
+fn media(topology: &Topology, control: SocketAddr) -> MediaSite {
     let side = |name: &'static str, net: u8| {
-        let socket = ground.directory().join(name);
+        let socket = topology.directory().join(name);
         let own = Ipv4Addr::new(10, 199, net, 1);
         let group = (1..=ADDRESSES).map(|at| Ipv4Addr::new(10, 199, net, 15 + at)).collect();
         let driver = format!("driver = \"memif\"\nsocket = {socket:?}\nmaster = true");
         MediaSide { name, driver, own, gateway: Ipv4Addr::new(10, 199, net, 2), group }
     };
-    let (core, _) = Ground::cores();
+    let (core, _) = Topology::cores();
     MediaSite {
         name: "msc".to_owned(),
-        api: ground.api,
+        api: topology.api,
         lines: format!("listen = \"{control}\"\ncores = [{core}]\nlimits = {STREAMS}"),
         core,
         packets: 1_024,
@@ -570,11 +575,11 @@ pub struct Shape<'a> {
 
 /// A site with one SSC of one shard between subscribers and one far end.
 #[must_use]
-pub fn site(ground: &Ground, shape: &Shape<'_>) -> SiteFile {
-    let Ground { access, access_tls, core, answerer, api, udp_runs, .. } = ground;
-    let TlsFiles { certificate, key } = &ground.tls;
-    let (under_test, _) = Ground::cores();
-    SiteFile::new("lab", ground.directory(), *api)
+pub fn site(topology: &Topology, shape: &Shape<'_>) -> SiteFile {
+    let Topology { access, access_tls, core, answerer, api, udp_runs, .. } = topology;
+    let TlsFiles { certificate, key } = &topology.tls;
+    let (under_test, _) = Topology::cores();
+    SiteFile::new("lab", topology.directory(), *api)
         .with(shape.oam)
         .with(format_args!("[[ssc]]\nname = \"ssc\"\ncores = [{under_test}]"))
         .with(format_args!("udp_runs = {udp_runs}\n{}", shape.ssc))

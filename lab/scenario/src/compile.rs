@@ -25,13 +25,13 @@ const WITHIN: Duration = Duration::from_secs(30);
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong(pub Vec<Diagnostic>);
+pub struct Mistakes(pub Vec<Diagnostic>);
 
 /// Reads a file; `base` is the folder that its own files are in.
 ///
 /// # Errors
 /// Everything that is wrong, with line and hint.
-pub fn read(text: &str, base: &Path) -> Result<Program, Wrong> {
+pub fn read(text: &str, base: &Path) -> Result<Program, Mistakes> {
     read_changed(text, base, &Changes::default())
 }
 
@@ -39,8 +39,8 @@ pub fn read(text: &str, base: &Path) -> Result<Program, Wrong> {
 ///
 /// # Errors
 /// Everything that is wrong then, at its place in the file.
-pub fn read_changed(text: &str, base: &Path, changes: &Changes) -> Result<Program, Wrong> {
-    let mut file: File = config::read(text).map_err(Wrong)?;
+pub fn read_changed(text: &str, base: &Path, changes: &Changes) -> Result<Program, Mistakes> {
+    let mut file: File = config::read(text).map_err(Mistakes)?;
     let mut issues = Vec::new();
     changes.apply(&mut file, &mut issues);
     if issues.is_empty() {
@@ -52,7 +52,7 @@ pub fn read_changed(text: &str, base: &Path, changes: &Changes) -> Result<Progra
             return Ok(program);
         }
     }
-    Err(Wrong(config::placed(text, issues)))
+    Err(Mistakes(config::placed(text, issues)))
 }
 
 fn program(file: &File, base: &Path, issues: &mut Vec<Issue>) -> Program {

@@ -13,7 +13,7 @@ use tcap::Out;
 use tcu::{Indication, Request};
 
 /// What becomes of a message on its way: the delays of the copies that arrive; none: it is lost.
-pub type Fate = Box<dyn FnMut(&Unitdata) -> Vec<Duration> + Send>;
+pub type Delivery = Box<dyn FnMut(&Unitdata) -> Vec<Duration> + Send>;
 
 struct User {
     subsystem: u8,
@@ -26,7 +26,7 @@ pub struct Inside {
     users: Vec<User>,
     flying: BTreeMap<(Time, u64), (usize, Unitdata)>,
     count: u64,
-    fate: Option<Fate>,
+    delivery: Option<Delivery>,
     /// The messages of TCAP, if somebody wants them.
     seen: Option<Vec<Bytes>>,
     outs: Vec<Out>,
@@ -52,17 +52,17 @@ impl Inside {
             users: (1..).zip(roles).map(user).collect(),
             flying: BTreeMap::new(),
             count: 0,
-            fate: None,
+            delivery: None,
             seen: None,
             outs: Vec::new(),
             told: Vec::new(),
         }
     }
 
-    /// The same, where messages have a fate.
+    /// The same, where messages have a delivery.
     #[must_use]
-    pub fn fated(self, fate: Fate) -> Self {
-        Self { fate: Some(fate), ..self }
+    pub fn fated(self, delivery: Delivery) -> Self {
+        Self { delivery: Some(delivery), ..self }
     }
 
     /// The same, keeping every message of TCAP.
@@ -118,8 +118,8 @@ impl Inside {
                 seen.push(unitdata.data.clone());
             }
             let Some(to) = self.called(role, &unitdata.called) else { continue };
-            let delays = match &mut self.fate {
-                Some(fate) => fate(&unitdata),
+            let delays = match &mut self.delivery {
+                Some(delivery) => delivery(&unitdata),
                 None => vec![Duration::ZERO],
             };
             for delay in delays {

@@ -1,5 +1,6 @@
 //! A run: endpoints are connected, time is the machine's, and the player plays until all is over.
 
+use crate::connection::{Connection, Event, datagrams};
 use crate::endpoint::Place;
 use crate::file::{Role, RoleSpelling};
 use crate::inside::Inside;
@@ -8,7 +9,6 @@ use crate::program::Program;
 use crate::report::{Phase, Report};
 use crate::sip::{Sip, door};
 use crate::stack::Stack;
-use crate::wire::{Event, Wire, datagrams};
 use anyhow::{Context as _, bail};
 use machine::{Machine as _, Time};
 use std::net::{SocketAddr, UdpSocket};
@@ -68,14 +68,14 @@ enum Endpoint {
     Inside,
     Application {
         client: Box<Client>,
-        wire: Wire,
+        connection: Connection,
         out: Vec<u8>,
         /// The gateway has taken it in.
         is_welcome: bool,
     },
     Stack {
         stack: Box<Stack>,
-        wire: Wire,
+        connection: Connection,
     },
     Sip {
         sip: Box<Sip>,
@@ -179,10 +179,10 @@ impl Runner {
         if let Place::Stack { .. } = place {
             let seed = options.seed.wrapping_add(at as u64);
             let mut stack = Box::new(Stack::new(role, seed, self.now())?);
-            let (mut wire, streams) = Wire::open(place, role.udp_port, at, events)?;
+            let (mut connection, streams) = Connection::open(place, role.udp_port, at, events)?;
             stack.up(self.now(), streams);
-            flush_stack(&mut stack, &mut wire)?;
-            return Ok(Endpoint::Stack { stack, wire });
+            flush_stack(&mut stack, &mut connection)?;
+            return Ok(Endpoint::Stack { stack, connection });
         }
         if *place == Place::Inside {
             return Ok(Endpoint::Inside);
@@ -198,9 +198,9 @@ impl Runner {
             RoleSpelling::Json => Spelling::Json,
         };
         let client = Box::new(Client::new(hello, spelling, keys(role, &options.base)?));
-        let (mut wire, _) = Wire::open(place, role.udp_port, at, events)?;
-        wire.send(0, client.greeting().into())?;
-        Ok(Endpoint::Application { client, wire, out: Vec::new(), is_welcome: false })
+        let (mut connection, _) = Connection::open(place, role.udp_port, at, events)?;
+        connection.send(0, client.greeting().into())?;
+        Ok(Endpoint::Application { client, connection, out: Vec::new(), is_welcome: false })
     }
 
     /// An end of SIP: it calls if a step does, else it answers.
@@ -358,8 +358,10 @@ impl Runner {
     /// The connection of a role is gone: its plays have failed, and the run ends.
     fn lost(&mut self, role: usize, why: &str) -> anyhow::Result<()> {
         let endpoint = core::mem::replace(&mut self.endpoints[role], Endpoint::None);
-        if let Endpoint::Application { wire, .. } | Endpoint::Stack { wire, .. } = &endpoint {
-            wire.close();
+        if let Endpoint::Application { connection, .. } | Endpoint::Stack { connection, .. } =
+            &endpoint
+        {
+            connection.close();
         }
         let now = self.now();
         self.player.step(now, In::Lost(role, why.to_owned()), &mut self.wants);
@@ -447,12 +449,12 @@ impl Runner {
         let now = self.now();
         for endpoint in &mut self.endpoints {
             match endpoint {
-                Endpoint::Application { wire, .. } => wire.close(),
-                Endpoint::Stack { stack, wire } => {
+                Endpoint::Application { connection, .. } => connection.close(),
+                Endpoint::Stack { stack, connection } => {
                     stack.down(now);
                     // The gateway may be gone already.
-                    let _ = flush_stack(stack, wire);
-                    wire.close();
+                    let _ = flush_stack(stack, connection);
+                    connection.close();
                 }
                 Endpoint::Sip { .. } | Endpoint::Inside | Endpoint::None => {}
             }
@@ -463,10 +465,10 @@ impl Runner {
 /// Sends what is to be sent.
 fn flush(endpoint: &mut Endpoint) -> anyhow::Result<()> {
     match endpoint {
-        Endpoint::Application { wire, out, .. } if !out.is_empty() => {
-            wire.send(0, core::mem::take(out).into())?;
+        Endpoint::Application { connection, out, .. } if !out.is_empty() => {
+            connection.send(0, core::mem::take(out).into())?;
         }
-        Endpoint::Stack { stack, wire } => flush_stack(stack, wire)?,
+        Endpoint::Stack { stack, connection } => flush_stack(stack, connection)?,
         Endpoint::Sip { sip, socket } => {
             for (to, octets) in sip.take_sends() {
                 // What is not taken is lost, as on any way of UDP.
@@ -478,9 +480,9 @@ fn flush(endpoint: &mut Endpoint) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn flush_stack(stack: &mut Stack, wire: &mut Wire) -> anyhow::Result<()> {
+fn flush_stack(stack: &mut Stack, connection: &mut Connection) -> anyhow::Result<()> {
     for (stream, message) in stack.take_sends() {
-        wire.send(stream, message)?;
+        connection.send(stream, message)?;
     }
     if stack.has_ended {
         bail!("the gateway has ended the association: {}", stack.last);

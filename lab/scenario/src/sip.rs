@@ -3,7 +3,7 @@
 
 use crate::file::Role;
 use anyhow::Context as _;
-use load::{Became, Door, End, Ladder, Report, Scan, Side, Tally};
+use load::{Became, End, Endpoint, Ladder, Report, Scan, Side, Tally};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, PortId, Transport};
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 const PORT: PortId = PortId(0);
 
 /// An address that an end speaks from over UDP; a caller's calls go to `remote`.
-pub(crate) const fn door(local: SocketAddr, remote: SocketAddr) -> Door {
-    Door { port: PORT, transport: Transport::Udp, local, remote }
+pub(crate) const fn door(local: SocketAddr, remote: SocketAddr) -> Endpoint {
+    Endpoint { port: PORT, transport: Transport::Udp, local, remote }
 }
 
 /// A call stands until its scenario ends it.
@@ -38,7 +38,7 @@ impl Sip {
     pub(crate) fn new(
         role: &Role,
         side: Side,
-        door: Door,
+        door: Endpoint,
         seed: u64,
         now: Time,
     ) -> anyhow::Result<Self> {

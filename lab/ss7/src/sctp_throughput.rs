@@ -53,13 +53,13 @@ const SCENARIOS: [Scenario; 6] = [
 ];
 
 /// Two namespaces and the place for logs.
-struct Ground {
+struct TestBed {
     left: Namespace,
     right: Namespace,
     scratch: Scratch,
 }
 
-impl Ground {
+impl TestBed {
     fn new() -> anyhow::Result<Self> {
         let (left, right) = (Namespace::new("left")?, Namespace::new("right")?);
         let addresses = [format!("{LEFT}/24"), format!("{RIGHT}/24")];
@@ -126,7 +126,7 @@ struct Rate {
 pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let program = tsctp()?;
     let priority = Priority::claim();
-    let ground = Ground::new()?;
+    let bed = TestBed::new()?;
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     let (runs, share) = if options.quick { (1, 8) } else { (3, 1) };
@@ -136,9 +136,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         progress.say(scenario.name);
         let (mut ours, mut theirs, mut large) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..runs {
-            theirs.push(usrsctp(&ground, &program, scenario, false)?);
-            large.push(usrsctp(&ground, &program, scenario, true)?);
-            ours.push(tandem(&ground, &options.tandem, scenario)?);
+            theirs.push(usrsctp(&bed, &program, scenario, false)?);
+            large.push(usrsctp(&bed, &program, scenario, true)?);
+            ours.push(tandem(&bed, &options.tandem, scenario)?);
         }
         let wrong = ours.iter().filter(|rate| rate.messages != scenario.count);
         let broken = wrong.map(|rate| {
@@ -184,15 +184,15 @@ fn median(rates: &[Rate]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-fn tandem(ground: &Ground, program: &Path, scenario: Scenario) -> anyhow::Result<Rate> {
+fn tandem(bed: &TestBed, program: &Path, scenario: Scenario) -> anyhow::Result<Rate> {
     let shape = ["sctp", "throughput", "--json", "--carrier", scenario.carrier, "--port", PORT];
     let receiver = [&shape[..], &["--once", "--local", RIGHT]].concat();
     let (size, count) = (scenario.size.to_string(), scenario.count.to_string());
     let messages = ["--local", LEFT, "--peer", RIGHT, "--size", &size, "--count", &count];
     let sender = [&shape[..], &messages].concat();
-    let receiver = ground.spec(Side::Receiver, program, &receiver);
-    let sender = ground.spec(Side::Sender, program, &sender);
-    let [_, received] = ground.transfer(&receiver, &sender, true)?;
+    let receiver = bed.spec(Side::Receiver, program, &receiver);
+    let sender = bed.spec(Side::Sender, program, &sender);
+    let [_, received] = bed.transfer(&receiver, &sender, true)?;
     let line = received.lines().rfind(|line| line.starts_with('{'));
     let row: Value = serde_json::from_str(line.context("the receiver printed no report")?)?;
     let read = || Some((row["messages_per_s"].as_f64()?, row["messages"].as_u64()?));
@@ -203,7 +203,7 @@ fn tandem(ground: &Ground, program: &Path, scenario: Scenario) -> anyhow::Result
 /// `tsctp` without `-D`, so that it fills its packets as we do; with its own buffers of 256 KiB
 /// and with such as ours.
 fn usrsctp(
-    ground: &Ground,
+    bed: &TestBed,
     program: &Path,
     scenario: Scenario,
     has_large_buffers: bool,
@@ -215,9 +215,9 @@ fn usrsctp(
     let receiver = [&["-E", udp, "-U", udp, "-L", RIGHT][..], &large("-R")].concat();
     let sender = ["-E", udp, "-U", udp, "-L", LEFT, "-n", &count, "-l", &size];
     let sender = [&sender[..], &large("-S"), &[RIGHT]].concat();
-    let receiver = ground.spec(Side::Receiver, program, &receiver);
-    let sender = ground.spec(Side::Sender, program, &sender);
-    let [_, received] = ground.transfer(&receiver, &sender, false)?;
+    let receiver = bed.spec(Side::Receiver, program, &receiver);
+    let sender = bed.spec(Side::Sender, program, &sender);
+    let [_, received] = bed.transfer(&receiver, &sender, false)?;
     // first length, messages, calls, octets, seconds, octets/s, notifications
     let lines = received.lines().map(|line| line.split(", ").collect::<Vec<_>>());
     let fields = lines.rev().find(|fields| fields.len() == 7);

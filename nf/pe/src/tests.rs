@@ -8,7 +8,7 @@ use crate::config::Pe;
 use crate::{CHANNELS, ProviderEdge, Settings};
 use dataplane::{Desired, Numbers};
 use forwarder::Launch;
-use forwarder::wire::{self, Reply, WorkerState};
+use forwarder::ipc::{self, Reply, WorkerState};
 use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{Hop, LabelAction, Mode, Removed, Tunnel, Verdict};
@@ -165,7 +165,7 @@ fn a_vlan_that_moves_is_taken_away_before_it_stands_anew() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_place_and_their_mend() {
+fn mistakes_are_named_with_their_place_and_their_hint() {
     let text = EDGE
         .replace("vrf = \"red\"\naddresses", "vrf = \"rad\"\naddresses")
         .replace("10.9.1.1/16\"", "10.9.1.1\"")
@@ -214,7 +214,7 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
     let mut say = |edge: &mut ProviderEdge, state| {
         let mut octets = Vec::new();
         let reply = Reply::Worker { worker: 1, state, why: "index".to_owned() };
-        wire::write(&reply, &mut octets).expect("it is short");
+        ipc::write(&reply, &mut octets).expect("it is short");
         hear(edge, ChannelEvent::Message(&octets));
     };
     say(&mut edge, WorkerState::Dead);

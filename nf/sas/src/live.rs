@@ -197,7 +197,7 @@ impl Live {
     }
 
     /// Takes in what another trail has: its messages, and what they were recognised by.
-    pub fn absorb(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         self.trail.started_us = self.trail.started_us.min(other.trail.started_us);
         self.trail.retransmissions += other.trail.retransmissions;
         self.trail.places.extend(other.trail.places);

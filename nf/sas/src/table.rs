@@ -193,7 +193,7 @@ impl Table {
         }
         let Some(foreign) = self.remove(other) else { return };
         if let Some(live) = self.at(index) {
-            live.absorb(*foreign);
+            live.merge(*foreign);
         }
         self.join(hash, index);
     }

@@ -8,7 +8,7 @@
 //!                    then the section's own validation; what it says of a mend is left out
 //! ```
 
-use crate::schema::{self, Mend};
+use crate::schema::{self, Correction};
 use crate::site::{self, Site};
 use crate::source::{Node, Source, Step, steps};
 use crate::{Diagnostic, Issue};
@@ -19,13 +19,13 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 const ROUNDS_MAX: usize = 40;
 
 /// A site as it would be without the mistakes of its file.
-pub struct Mended<S> {
+pub struct Corrected<S> {
     /// The site. Values of its own stand where its author's were wrong or missing.
     pub site: S,
     draft: Draft,
 }
 
-impl<S> Mended<S> {
+impl<S> Corrected<S> {
     /// Whether an issue is of what was mended, not of what stands in the file.
     #[must_use]
     pub fn explains(&self, issue: &Issue) -> bool {
@@ -39,7 +39,7 @@ pub(crate) fn judge<S: Site>(
     source: &Source,
     root: &Json,
     first: Vec<schema::Found>,
-) -> (Vec<Diagnostic>, Option<Mended<S>>) {
+) -> (Vec<Diagnostic>, Option<Corrected<S>>) {
     let mut found: Vec<Diagnostic> = Vec::new();
     let Ok(document) = source.text().parse::<DocumentMut>() else {
         return (first.into_iter().map(|it| it.diagnostic).collect(), None);
@@ -47,14 +47,14 @@ pub(crate) fn judge<S: Site>(
     let mut draft = Draft { document, touched: Vec::new() };
     let mut mistakes = first;
     for _ in 0..ROUNDS_MAX {
-        let mut is_mended = false;
-        for schema::Found { diagnostic, mend } in mistakes {
-            let is_known = match &mend {
+        let mut is_corrected = false;
+        for schema::Found { diagnostic, correction } in mistakes {
+            let is_known = match &correction {
                 // It was there, and wrong.
-                Mend::Add { table, key, .. } => draft.is_touched(&joined(table, key)),
+                Correction::Add { table, key, .. } => draft.is_touched(&joined(table, key)),
                 _ => draft.is_touched(&diagnostic.path),
             };
-            is_mended |= draft.mend(mend);
+            is_corrected |= draft.correct(correction);
             if !is_known {
                 found.push(diagnostic);
             }
@@ -63,7 +63,7 @@ pub(crate) fn judge<S: Site>(
         let Ok(now) = Source::parse(&text) else { break };
         mistakes = schema::look(&now, root);
         if !mistakes.is_empty() {
-            if is_mended {
+            if is_corrected {
                 continue;
             }
             break;
@@ -73,7 +73,7 @@ pub(crate) fn judge<S: Site>(
                 let issues = site::objections(&site).into_iter();
                 let apt = issues.filter(|issue| !draft.explains(issue));
                 found.extend(site::locate(source, apt.collect()));
-                return (found, Some(Mended { site, draft }));
+                return (found, Some(Corrected { site, draft }));
             }
             Err(error) => {
                 let Some(path) = error.span().and_then(|span| path_at(&now, span.start)) else {
@@ -85,8 +85,10 @@ pub(crate) fn judge<S: Site>(
                 }
                 let diagnostic = source.locate(site::refusal(&error, path.clone()));
                 let replacement = schema::placeholder_at(root, &path);
-                mistakes =
-                    vec![schema::Found { diagnostic, mend: Mend::Replace(path, replacement) }];
+                mistakes = vec![schema::Found {
+                    diagnostic,
+                    correction: Correction::Replace(path, replacement),
+                }];
             }
         }
     }
@@ -129,9 +131,9 @@ impl Draft {
     }
 
     /// Whether that changed something.
-    fn mend(&mut self, mend: Mend) -> bool {
-        match mend {
-            Mend::Add { table, key, value } => {
+    fn correct(&mut self, correction: Correction) -> bool {
+        match correction {
+            Correction::Add { table, key, value } => {
                 let Some(value) = read(&value) else { return false };
                 let path = joined(&table, &key);
                 let place = self.place(&steps(&table)).and_then(Place::table);
@@ -142,7 +144,7 @@ impl Draft {
                 self.touched.push(path);
                 true
             }
-            Mend::Rename { table, key, to } => {
+            Correction::Rename { table, key, to } => {
                 let Some(found) = self.place(&steps(&table)).and_then(Place::table) else {
                     return false;
                 };
@@ -154,7 +156,7 @@ impl Draft {
                 self.touched.push(joined(&table, &key));
                 true
             }
-            Mend::Replace(path, replacement) => {
+            Correction::Replace(path, replacement) => {
                 let all = steps(&path);
                 let Some((last, above)) = all.split_last() else { return false };
                 let replacement = replacement.as_deref().and_then(read);

@@ -17,11 +17,11 @@ mod store;
 mod wording;
 
 pub use archive::{Archive, Cause, Disk, Entry, State, write_atomic};
-pub use draft::Mended;
+pub use draft::Corrected;
 pub use foreign::{Links, open_regular, read_regular};
 pub use issue::{Diagnostic, Issue, render};
 pub use reference::describe;
-pub use site::{ListenAddress, Site, closing, locate, mended, placed, read, schema_of, shape};
+pub use site::{ListenAddress, Site, closing, corrected, locate, placed, read, schema_of, shape};
 pub use source::{SITE_BYTES_MAX, Source};
 pub use store::{
     CONFIRM_MAX, Candidate, Moment, Order, Passed, Pending, REVISIONS_MAX, ROLLBACK_RETRY,

@@ -20,11 +20,11 @@ pub(crate) const PLACEHOLDER: &str = "_";
 /// A mistake, and what lets the rest of the text be judged.
 pub(crate) struct Found {
     pub(crate) diagnostic: Diagnostic,
-    pub(crate) mend: Mend,
+    pub(crate) correction: Correction,
 }
 
 /// What makes a text one that can be judged.
-pub(crate) enum Mend {
+pub(crate) enum Correction {
     /// What stands at that path is left out; an element of an array is replaced, so that those
     /// behind it keep their numbers.
     Replace(String, Option<String>),
@@ -110,19 +110,19 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn report(&mut self, span: Option<Range<usize>>, path: &str, what: String, hint: String) {
         let replacement = path.ends_with(']').then(|| placeholder_at(self.root, path)).flatten();
-        self.mended(span, path, what, hint, Mend::Replace(path.to_owned(), replacement));
+        self.corrected(span, path, what, hint, Correction::Replace(path.to_owned(), replacement));
     }
 
-    fn mended(
+    fn corrected(
         &mut self,
         span: Option<Range<usize>>,
         path: &str,
         what: String,
         hint: String,
-        mend: Mend,
+        correction: Correction,
     ) {
         let diagnostic = self.source.at(span, Issue::new(path, what, hint));
-        self.found.push(Found { diagnostic, mend });
+        self.found.push(Found { diagnostic, correction });
     }
 
     fn resolve(&self, schema: &'a Json) -> &'a Json {
@@ -208,17 +208,17 @@ impl<'a> Walk<'a> {
                 self.node(child, schema, &below, child.span(), depth + 1);
             } else if closed {
                 let names = known.unwrap_or(&none).keys().map(String::as_str);
-                let hint = unknown_mend(key, names.clone());
+                let hint = unknown_hint(key, names.clone());
                 let what = format!("unknown key `{key}`");
-                let mend = match nearest(key, names) {
+                let correction = match nearest(key, names) {
                     Some(near) => {
                         meant.push(near);
                         let (table, to) = (path.to_owned(), near.to_owned());
-                        Mend::Rename { table, key: key.to_owned(), to }
+                        Correction::Rename { table, key: key.to_owned(), to }
                     }
-                    None => Mend::Replace(below.clone(), None),
+                    None => Correction::Replace(below.clone(), None),
                 };
-                self.mended(node.key_span(key), &below, what, hint, mend);
+                self.corrected(node.key_span(key), &below, what, hint, correction);
             }
         }
         self.lacking(node, &entries, schema, path, &meant);
@@ -244,9 +244,9 @@ impl<'a> Walk<'a> {
             let wanted = known.and_then(|known| known.get(name));
             let value = wanted.and_then(|it| placeholder(self.resolve(it)));
             let (table, key) = (path.to_owned(), name.to_owned());
-            let mend = Mend::Add { table, key, value: value.unwrap_or_default() };
+            let correction = Correction::Add { table, key, value: value.unwrap_or_default() };
             let hint = format!("add `{name} = …` here");
-            self.mended(node.span(), path, what, hint, mend);
+            self.corrected(node.span(), path, what, hint, correction);
         }
     }
 
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn unknown_mend<'k>(key: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+fn unknown_hint<'k>(key: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     if let Some(near) = nearest(key, known.clone()) {
         return format!("did you mean `{near}`?");
     }

@@ -1,6 +1,6 @@
 //! From the text of a site file to its typed value, or to everything that is wrong with it.
 
-use crate::draft::{self, Mended};
+use crate::draft::{self, Corrected};
 use crate::schema::DIAGNOSTICS_MAX;
 use crate::{Diagnostic, Issue, Source, schema};
 use schemars::JsonSchema;
@@ -149,7 +149,7 @@ pub(crate) fn objections<S: Site>(site: &S) -> Vec<Issue> {
 
 /// The site of a text with mistakes: for who has to say something of it beside them.
 #[must_use]
-pub fn mended<S: Site>(text: &str) -> Option<Mended<S>> {
+pub fn corrected<S: Site>(text: &str) -> Option<Corrected<S>> {
     let source = Source::parse(text).ok()?;
     let root = schema_of::<S>();
     let found = schema::look(&source, &root);

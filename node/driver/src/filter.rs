@@ -4,7 +4,7 @@
 //! share with ports; here one of them is told what to go by. Nothing of it counts any more when its
 //! [`Filter`] is dropped or the process ends, however that happens.
 
-mod wire;
+mod bpf_maps;
 
 use crate::xdp::bpf::{ANY, Map};
 use crate::xdp::{Link, Owner, Target, purge};
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use crate::xdp::Mode;
-pub(crate) use wire::octets;
-pub use wire::{COUNTS, Count, Door, Protocol, Rate, Rates};
+pub(crate) use bpf_maps::octets;
+pub use bpf_maps::{COUNTS, Count, Door, Protocol, Rate, Rates};
 
 /// A full map is searched for entries that are over at most this often.
 const PURGE: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ impl From<io::Error> for FilterError {
 pub struct Filter {
     owner: Owner,
     links: BTreeMap<u32, Arc<Link>>,
-    doors: BTreeMap<wire::DoorKey, u32>,
+    doors: BTreeMap<bpf_maps::DoorKey, u32>,
     standing: BTreeMap<Target, u32>,
     prefixes: Vec<(IpAddr, u8)>,
     /// When each of the two maps of sources was searched last.
@@ -81,7 +81,7 @@ impl Filter {
     }
 
     fn write_rules(&self) -> Result<(), FilterError> {
-        let rules = wire::rules(&self.rates, self.secret, self.prefixes.len());
+        let rules = bpf_maps::rules(&self.rates, self.secret, self.prefixes.len());
         Ok(self.owner.maps().rules.insert(&self.owner.number().to_ne_bytes(), &rules, ANY)?)
     }
 
@@ -92,7 +92,7 @@ impl Filter {
     pub fn set_rates(&mut self, rates: Rates) -> Result<(), FilterError> {
         self.rates = rates;
         let first = self.owner.number() * 4;
-        for (number, bucket) in (first..).zip(wire::shared_buckets(&rates)) {
+        for (number, bucket) in (first..).zip(bpf_maps::shared_buckets(&rates)) {
             self.owner.maps().shared_buckets.insert(&number.to_ne_bytes(), &bucket, ANY)?;
         }
         self.write_rules()
@@ -104,7 +104,7 @@ impl Filter {
     /// # Errors
     /// No room, or the kernel's.
     pub fn set_doors(&mut self, doors: &[Door]) -> Result<(), FilterError> {
-        self.doors = wire::doors(doors);
+        self.doors = bpf_maps::doors(doors);
         self.place_doors()
     }
 
@@ -113,7 +113,7 @@ impl Filter {
         let mut wanted = BTreeMap::new();
         for interface in self.links.keys() {
             let doors = self.doors.iter();
-            wanted.extend(doors.map(|(key, kind)| (wire::target(key, *interface), *kind)));
+            wanted.extend(doors.map(|(key, kind)| (bpf_maps::target(key, *interface), *kind)));
         }
         for key in self.standing.keys().filter(|key| !wanted.contains_key(*key)) {
             self.owner.maps().doors.remove(key)?;
@@ -137,10 +137,10 @@ impl Filter {
         let trusted = &self.owner.maps().trusted;
         for &(address, bits) in &self.prefixes {
             // Two ways of writing one prefix are one entry.
-            let _ = trusted.remove(&wire::prefix(address, bits, self.owner.number()));
+            let _ = trusted.remove(&bpf_maps::prefix(address, bits, self.owner.number()));
         }
         for &(address, bits) in prefixes {
-            let key = wire::prefix(address, bits, self.owner.number());
+            let key = bpf_maps::prefix(address, bits, self.owner.number());
             trusted.insert(&key, &1u32.to_ne_bytes(), ANY)?;
         }
         self.prefixes = prefixes.to_vec();
@@ -157,7 +157,8 @@ impl Filter {
 
     /// A source is no longer known.
     pub fn forget(&mut self, address: IpAddr) {
-        let _ = self.sources(Sources::Known).remove(&wire::source(address, self.owner.number()));
+        let _ =
+            self.sources(Sources::Known).remove(&bpf_maps::source(address, self.owner.number()));
     }
 
     /// Nothing of a source passes for so long.
@@ -174,7 +175,7 @@ impl Filter {
         let blacklist = self.sources(Sources::Blacklist);
         match address {
             // What is not there need not go.
-            Some(address) => drop(blacklist.remove(&wire::source(address, number))),
+            Some(address) => drop(blacklist.remove(&bpf_maps::source(address, number))),
             None => purge(blacklist, |key, _| key[8..12] == number.to_ne_bytes()),
         }
     }
@@ -194,7 +195,7 @@ impl Filter {
     ) -> Result<(), FilterError> {
         let now = kernel_ns();
         let end = time.map_or(u64::MAX, |time| now.saturating_add(nanos(time)));
-        let (key, value) = (wire::source(address, self.owner.number()), end.to_ne_bytes());
+        let (key, value) = (bpf_maps::source(address, self.owner.number()), end.to_ne_bytes());
         if self.sources(which).insert(&key, &value, ANY).is_ok() {
             return Ok(());
         }

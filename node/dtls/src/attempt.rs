@@ -1,6 +1,6 @@
 //! One attempt: an engine, and what it has come to.
 
-use crate::door::{Door, Hello, asked_cookie};
+use crate::door::{CookieExchange, Hello, asked_cookie};
 use crate::handshake::{Keys, Out, Role};
 use crate::settings::{HANDSHAKE_MAX, MTU, Settings};
 use dimpl::{Dtls, Error, Output, SrtpProfile};
@@ -72,8 +72,13 @@ impl Attempt {
     }
 
     /// What a crowded door answers to a hello; it is no longer than that. Nothing is kept.
-    pub fn ask(door: &Door, settings: &Settings, clock: Clock, at: Asked<'_>) -> Option<Vec<u8>> {
-        let mut attempt = Self::at_door(door, settings, clock, at.now);
+    pub fn ask(
+        door: &CookieExchange,
+        settings: &Settings,
+        clock: Clock,
+        at: Asked<'_>,
+    ) -> Option<Vec<u8>> {
+        let mut attempt = Self::at_exchange(door, settings, clock, at.now);
         let mut out = Vec::new();
         attempt.hear(at.now, at.datagram, &mut out).ok()?;
         out.into_iter().find_map(|out| match out {
@@ -85,16 +90,16 @@ impl Attempt {
     /// The attempt of a hello that has the cookie of the door; what it answers is in `out`. `None`
     /// for another cookie.
     pub fn admit(
-        door: &Door,
+        door: &CookieExchange,
         settings: &Settings,
         clock: Clock,
         at: Asked<'_>,
         out: &mut Vec<Out>,
     ) -> Option<Self> {
         let hello = Hello::read(at.datagram)?;
-        let mut attempt = Self::at_door(door, settings, clock, at.now);
+        let mut attempt = Self::at_exchange(door, settings, clock, at.now);
         let mut asked = Vec::new();
-        attempt.hear(at.now, &Door::before(&hello)?, &mut asked).ok()?;
+        attempt.hear(at.now, &CookieExchange::before(&hello)?, &mut asked).ok()?;
         let is_ours = asked.iter().any(|out| match out {
             Out::Send(octets) => asked_cookie(octets) == Some(hello.cookie()),
             _ => false,
@@ -106,7 +111,7 @@ impl Attempt {
         attempt.is_there.then_some(attempt)
     }
 
-    fn at_door(door: &Door, settings: &Settings, clock: Clock, now: Time) -> Self {
+    fn at_exchange(door: &CookieExchange, settings: &Settings, clock: Clock, now: Time) -> Self {
         let config = Arc::clone(door.config());
         let certificate = settings.certificate().for_engine();
         let mut engine = Dtls::new_12(config, certificate, clock.instant(now));

@@ -83,11 +83,11 @@ impl<'d> Hello<'d> {
 
 /// The door of one server.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct CookieExchange {
     config: Arc<Config>,
 }
 
-impl Door {
+impl CookieExchange {
     /// `None`: the system has no randomness.
     pub fn new() -> Option<Self> {
         let mut seed = [0; 8];
@@ -142,8 +142,8 @@ mod tests {
             assert_eq!(read.cookie(), [9; COOKIE_OCTETS]);
             let mut first = hello(session, &[]);
             (first[10], first[18]) = (0, 0);
-            assert_eq!(Door::before(&read).unwrap(), first);
-            assert!(Door::before(&Hello::read(&first).unwrap()).is_none());
+            assert_eq!(CookieExchange::before(&read).unwrap(), first);
+            assert!(CookieExchange::before(&Hello::read(&first).unwrap()).is_none());
         }
     }
 

@@ -14,7 +14,7 @@
 //! it has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
 
 use crate::attempt::{Asked, Attempt, Clock, client_random};
-use crate::door::{Door, Hello};
+use crate::door::{CookieExchange, Hello};
 use crate::settings::Settings;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -162,7 +162,7 @@ pub struct Handshake {
     attempts: Vec<Peer>,
     began: Bucket,
     asked: Bucket,
-    door: Option<Door>,
+    door: Option<CookieExchange>,
     mistakes: u64,
     /// When a client must have ended.
     ends: Option<Time>,
@@ -322,7 +322,7 @@ impl Handshake {
         let may = self.asked.has_room(now, *ASKED);
         if may {
             self.asked.take(now, *ASKED);
-            self.door = self.door.take().or_else(Door::new);
+            self.door = self.door.take().or_else(CookieExchange::new);
         }
         may
     }

@@ -1,10 +1,10 @@
 //! Answers to those who ask: what the workers counted, what the plane knows.
 
+use crate::ipc::Driver;
 use crate::packets::doors::{self, DoorRow, Passed};
 use crate::params::{Params, mac, number, param};
 use crate::serve::Forwarder;
 use crate::tables::{self, HitRow, MacRow};
-use crate::wire::Driver;
 use crate::worker::Report;
 use graph::Choice;
 use nodes::Program;

@@ -1,8 +1,8 @@
 //! A connection as the main thread has it, and what one that controls nothing may keep here.
 
 use crate::door::Challenge;
+use crate::ipc::{Broken, LENGTH_OCTETS, Request};
 use crate::stream::{Lost, Stream};
-use crate::wire::{Broken, LENGTH_OCTETS, Request};
 use driver::Interest;
 use machine::{Duration, Time};
 use std::cmp::Reverse;

@@ -1,9 +1,9 @@
 //! A control in a program of its own, which looks itself when the forwarder has said something: for
 //! tests and measurements. A function's control is a stack.
 
+use crate::ipc::{self, PortSpec, Reply, Request};
 use crate::line::Line;
 use crate::stream::Lost;
-use crate::wire::{self, PortSpec, Reply, Request};
 use authentication::Keys;
 use nodes::Program;
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Control {
     /// When the connection is over.
     pub fn apply(&mut self, programs: &[Program]) -> Result<(), Lost> {
         let mut octets = Vec::new();
-        wire::write_programs(programs, &mut octets)?;
+        ipc::write_programs(programs, &mut octets)?;
         self.line.push(octets)
     }
 
@@ -78,7 +78,7 @@ impl Control {
     /// When the connection is over and everything that it said before was taken.
     pub fn replies(&mut self) -> Result<Vec<Reply>, Lost> {
         let (mut replies, mut broken) = (Vec::new(), None);
-        let over = self.line.fill(|message| match wire::read(message) {
+        let over = self.line.fill(|message| match ipc::read(message) {
             Ok(reply) => replies.extend(reply.map(|(reply, _)| reply)),
             Err(why) => broken = Some(why),
         });

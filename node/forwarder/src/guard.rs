@@ -1,8 +1,8 @@
 //! Who looks after the main thread: a thread of its own that ends the process when the main thread
 //! makes no round and somebody is there who starts another.
 
+use crate::ipc::WorkerState;
 use crate::life::{LOOK, Life, Pulse};
-use crate::wire::WorkerState;
 use driver::{Interest, Poll};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;

@@ -37,7 +37,7 @@ mod worker;
 
 pub use authentication::Keys;
 pub use graph::{STRIDE, STRIDE_JUMBO};
-pub use nodes::program::wire;
+pub use nodes::program::ipc;
 
 pub use control::Control;
 pub use launch::{Launch, ToAsk, ToControl};

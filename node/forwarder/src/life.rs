@@ -5,7 +5,7 @@
 //!   forwards ─no round for 5 s→ hung: a thread cannot be ended, so the process does
 //! ```
 
-use crate::wire::WorkerState;
+use crate::ipc::WorkerState;
 use crate::worker::Order;
 use crossbeam_channel::Receiver;
 use machine::{Duration, Time};

@@ -1,8 +1,8 @@
 //! The control's end of a connection: says hello, proves its key, and carries whole messages.
 
 use crate::door::LABEL;
+use crate::ipc::{self, Reply, Request};
 use crate::stream::{Lost, Stream};
-use crate::wire::{self, Reply, Request};
 use authentication::Keys;
 use channel::{Came, Channel};
 use driver::unix_socket;
@@ -62,7 +62,7 @@ impl Line {
         while let Some(message) = self.stream.next_message()? {
             // Met here: nobody above sees the key.
             if let Some(keys) = &self.keys
-                && let Ok(Some((Reply::Challenge { challenge }, _))) = wire::read(message)
+                && let Ok(Some((Reply::Challenge { challenge }, _))) = ipc::read(message)
             {
                 let proofs = keys.prove(LABEL, &challenge);
                 let mut said = self.stream.send(&Request::Prove { proofs });

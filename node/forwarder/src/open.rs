@@ -1,6 +1,6 @@
 //! From what a control says of a port to an open one.
 
-use crate::wire::{Driver, PortSpec};
+use crate::ipc::{Driver, PortSpec};
 use driver::Redirect;
 use graph::Pool;
 use ports::packet::{PacketPort, Spec};

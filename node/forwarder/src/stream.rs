@@ -1,7 +1,7 @@
 //! One end of the socket between a control and its forwarder: never waits, keeps what the other
 //! side is slow to take up to a limit.
 
-use crate::wire::{self, Broken, LENGTH_OCTETS, Message};
+use crate::ipc::{self, Broken, LENGTH_OCTETS, Message};
 use driver::{Timed, unix_socket};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,7 +67,7 @@ impl Stream {
     /// # Errors
     /// When the connection is over.
     pub fn send<T: Message>(&mut self, message: &T) -> Result<(), Lost> {
-        wire::write(message, &mut self.write)?;
+        ipc::write(message, &mut self.write)?;
         self.flush()
     }
 
@@ -83,7 +83,7 @@ impl Stream {
         if self.waiting() > 0 {
             return Err(ErrorKind::WouldBlock.into());
         }
-        wire::write(message, &mut self.write).map_err(io::Error::other)?;
+        ipc::write(message, &mut self.write).map_err(io::Error::other)?;
         self.sent += unix_socket::send_beside(&self.socket, &self.write[self.sent..], beside)?;
         self.flush().map_err(io::Error::other)
     }
@@ -173,7 +173,7 @@ impl Stream {
     /// # Errors
     /// When it is none.
     pub fn next<T: Message>(&mut self) -> Result<Option<T>, Lost> {
-        let Some((message, octets)) = wire::read(&self.read[self.used..])? else { return Ok(None) };
+        let Some((message, octets)) = ipc::read(&self.read[self.used..])? else { return Ok(None) };
         self.used += octets;
         Ok(Some(message))
     }
@@ -183,7 +183,7 @@ impl Stream {
     /// # Errors
     /// When it is too long to be one.
     pub fn next_message(&mut self) -> Result<Option<&[u8]>, Lost> {
-        let Some(octets) = wire::whole(&self.read[self.used..])? else { return Ok(None) };
+        let Some(octets) = ipc::whole(&self.read[self.used..])? else { return Ok(None) };
         self.used += octets;
         Ok(Some(&self.read[self.used - octets..self.used]))
     }
@@ -191,13 +191,13 @@ impl Stream {
     /// Octets of the message that comes next, its length included, once that is known.
     #[must_use]
     pub fn next_octets(&self) -> usize {
-        wire::announced(&self.read[self.used..]).map_or(0, |octets| octets + LENGTH_OCTETS)
+        ipc::announced(&self.read[self.used..]).map_or(0, |octets| octets + LENGTH_OCTETS)
     }
 
     /// Whether a message waits whole.
     #[must_use]
     pub fn has_message(&self) -> bool {
-        wire::is_whole(&self.read[self.used..])
+        ipc::is_whole(&self.read[self.used..])
     }
 }
 

@@ -6,9 +6,9 @@ mod peer;
 
 use crate::door::Door;
 use crate::guard::{self, Watched};
+use crate::ipc::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::serve::{Forwarder, WorkerHandle};
 use crate::spec::{Failed, Spec};
-use crate::wire::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::worker::Order;
 use crate::{Control, Keys, Lost, ToPackets};
 use channel::{Came, Channel, Connect as _, PacketRecord};
@@ -204,7 +204,7 @@ fn who_asks_without_reading_is_kept_waiting_and_gets_every_answer_when_he_reads(
     stranger.set_nonblocking(true).unwrap();
     let mut question = Vec::new();
     let ask = Request::Ask { id: 0, path: String::new(), params: Vec::new() };
-    crate::wire::write(&ask, &mut question).unwrap();
+    crate::ipc::write(&ask, &mut question).unwrap();
     let (asked, mut sent) = (question.repeat(QUESTIONS as usize), 0);
     let mut idle = 0;
     // Until the forwarder has taken nothing for a second.
@@ -224,7 +224,7 @@ fn who_asks_without_reading_is_kept_waiting_and_gets_every_answer_when_he_reads(
             came.extend_from_slice(&buffer[..octets]);
         }
         let mut at = 0;
-        while let Some((Reply::Answer { .. }, octets)) = crate::wire::read(&came[at..]).unwrap() {
+        while let Some((Reply::Answer { .. }, octets)) = crate::ipc::read(&came[at..]).unwrap() {
             (at, answers) = (at + octets, answers + 1);
         }
         came.drain(..at);
@@ -258,7 +258,7 @@ fn who_makes_each_answer_take_its_time_is_let_go() {
     let _crowd = crowd(&stranger);
     let mut question = Vec::new();
     let ask = Request::Ask { id: 0, path: String::new(), params: Vec::new() };
-    crate::wire::write(&ask, &mut question).unwrap();
+    crate::ipc::write(&ask, &mut question).unwrap();
     stranger.set_nonblocking(true).unwrap();
     let mut buffer = vec![0; 1 << 16];
     awaited("the end", || {
@@ -475,9 +475,9 @@ fn why_a_forwarder_left_is_heard_though_it_left_before_all_was_said() {
     let mut control = Control::connect(&socket, Keys::parse("0123456789abcdef").ok()).unwrap();
     let (mut there, _) = door.accept().unwrap();
     let mut octets = Vec::new();
-    crate::wire::write(&Reply::Challenge { challenge: vec![7; 32] }, &mut octets).unwrap();
+    crate::ipc::write(&Reply::Challenge { challenge: vec![7; 32] }, &mut octets).unwrap();
     let why = "it does not have the key".to_owned();
-    crate::wire::write(
+    crate::ipc::write(
         &Reply::Refused { what: "control".into(), why: why.clone(), of: None },
         &mut octets,
     )

@@ -5,11 +5,11 @@
 //!   idle for a while: doze everywhere, leave the tables' epochs, sleep until something comes
 //! ```
 
+use crate::ipc::PortSpec;
 use crate::life::{Pulse, Remains, words};
 use crate::open::{self, Place, Shared};
 use crate::packets::doors::{Doors, Part, Passed};
 use crate::packets::rings::Corrupt;
-use crate::wire::PortSpec;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::{Choice, Counters, Graph, Outbox, PORTS_MAX, Pool, Slot, Step};

@@ -3,7 +3,7 @@
 
 mod peer;
 
-use forwarder::wire::{Driver, PortSpec, Reply};
+use forwarder::ipc::{Driver, PortSpec, Reply};
 use forwarder::{Control, STRIDE, Spec, serve};
 use media::program::{FEATURE, FlowSaid, Guard, Name, Notice, Place, Range, Said};
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};

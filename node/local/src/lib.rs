@@ -22,7 +22,7 @@ mod transport;
 
 pub use find::{Found, connect, doubt, doubted, sites, trusted};
 pub use folders::prepare;
-pub use listen::Door;
+pub use listen::ControlSocket;
 pub use request::{query, segment};
 pub use transport::agent;
 

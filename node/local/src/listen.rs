@@ -21,13 +21,13 @@ const NAMES_MAX: u32 = 64;
 
 /// The socket that a site listens at; its file goes with it.
 #[derive(Debug)]
-pub struct Door {
+pub struct ControlSocket {
     path: PathBuf,
     /// Device and inode of its file: another site may take the name of one that is ending.
     file: (u64, u64),
 }
 
-impl Door {
+impl ControlSocket {
     /// Listens for a site of that name. Where another of the same name lives, the number of this
     /// process is added.
     ///
@@ -60,7 +60,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         let _alone = self.path.parent().and_then(alone);
         // A site that has stopped to listen seems dead: the name may be another's by now.
@@ -165,15 +165,15 @@ mod tests {
     #[test]
     fn a_site_that_ends_leaves_the_socket_of_one_that_took_its_name_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
-        let (first, listener) = Door::within(folder.path(), "edge").unwrap();
-        let (beside, _listens) = Door::within(folder.path(), "edge").unwrap();
+        let (first, listener) = ControlSocket::within(folder.path(), "edge").unwrap();
+        let (beside, _listens) = ControlSocket::within(folder.path(), "edge").unwrap();
         assert!(first.path().ends_with("edge.sock") && beside.path() != first.path());
         drop(listener); // it answers nobody any more, and goes on to end its functions
-        let (second, _listens) = Door::within(folder.path(), "edge").unwrap();
+        let (second, _listens) = ControlSocket::within(folder.path(), "edge").unwrap();
         assert_eq!(second.path(), first.path());
         drop(first);
         assert!(lives(second.path()), "its file is there");
-        let (third, _listens) = Door::within(folder.path(), "edge").unwrap();
+        let (third, _listens) = ControlSocket::within(folder.path(), "edge").unwrap();
         assert_ne!(third.path(), second.path());
         let path = second.path().to_owned();
         drop(second);

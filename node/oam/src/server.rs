@@ -52,7 +52,7 @@ pub struct Spec {
     pub drain: Box<dyn Fn() + Send + Sync>,
 }
 
-struct Door {
+struct ApiListener {
     /// As written in the site file, port 0 included.
     wanted: SocketAddr,
     bound: SocketAddr,
@@ -64,7 +64,7 @@ struct Door {
 pub struct Oam {
     core: Arc<Core>,
     runtime: Option<Runtime>,
-    door: Mutex<Door>,
+    door: Mutex<ApiListener>,
     /// Dropped: the socket of this machine takes no new connection.
     local: Option<watch::Sender<()>>,
     stop: Arc<AtomicBool>,
@@ -144,7 +144,7 @@ impl Oam {
         &self.core
     }
 
-    fn door(&self) -> MutexGuard<'_, Door> {
+    fn door(&self) -> MutexGuard<'_, ApiListener> {
         self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -227,14 +227,14 @@ fn open(
     core: &Arc<Core>,
     wanted: SocketAddr,
     listener: TcpListener,
-) -> io::Result<Door> {
+) -> io::Result<ApiListener> {
     let bound = listener.local_addr()?;
     let _inside = runtime.enter();
     let listener = Listener::Tcp(tokio::net::TcpListener::from_std(listener)?);
     let (stop, stopped) = watch::channel(());
     runtime.spawn(connections::serve(Arc::clone(core), listener, stopped));
     tracing::info!(target: "oam", address = %bound, "API and console are served");
-    Ok(Door { wanted, bound, _stop: stop })
+    Ok(ApiListener { wanted, bound, _stop: stop })
 }
 
 /// Tells the service manager that we live, as long as the ticker does.

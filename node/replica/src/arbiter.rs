@@ -1,7 +1,7 @@
 //! The arbiter: the third vote of a pair, given to one node at a time.
 
 use crate::election::Name;
-use crate::guard::{Door, End, Seal, guard};
+use crate::guard::{End, Seal, Verifier, guard};
 use crate::message::{self, Datagram};
 use authentication::{Keys, Refused};
 use machine::{Duration, Time};
@@ -47,7 +47,7 @@ pub enum Declined {
 }
 
 /// The two links of a pair that is known.
-type Doors = BTreeMap<(u64, Name), (Seal, Door)>;
+type Doors = BTreeMap<(u64, Name), (Seal, Verifier)>;
 
 /// Who has the vote of a pair.
 #[derive(Debug, Clone, Copy)]
@@ -196,7 +196,7 @@ mod tests {
     }
 
     /// What a node with these keys has for the arbiter.
-    struct Voter(Name, Seal, Door);
+    struct Voter(Name, Seal, Verifier);
 
     impl Voter {
         fn new(keys: &str, name: Name, life: u64) -> Self {

@@ -44,18 +44,24 @@ fn label(pair: u64, from: End, to: End) -> Vec<u8> {
 pub struct Seal(Option<Arc<Sealer>>);
 
 /// Opens what comes; without keys everything is heard.
-pub struct Door(Option<Opener>);
+pub struct Verifier(Option<Opener>);
 
 /// Both for one link of a pair. `life` is random, another one after each start.
 #[must_use]
-pub fn guard(keys: Option<&Keys>, pair: u64, ours: End, theirs: End, life: u64) -> (Seal, Door) {
-    let Some(keys) = keys else { return (Seal(None), Door(None)) };
+pub fn guard(
+    keys: Option<&Keys>,
+    pair: u64,
+    ours: End,
+    theirs: End,
+    life: u64,
+) -> (Seal, Verifier) {
+    let Some(keys) = keys else { return (Seal(None), Verifier(None)) };
     let (out, into) = (label(pair, ours, theirs), label(pair, theirs, ours));
     let (sealer, opener) = authentication::channel(keys, &out, &into, life);
     // An arbiter is asked, and answers, from one thread: nothing need be taken that is overtaken.
     let is_ordered = [ours, theirs].contains(&End::Arbiter);
     let opener = if is_ordered { opener.in_order() } else { opener };
-    (Seal(Some(sealer)), Door(Some(opener)))
+    (Seal(Some(sealer)), Verifier(Some(opener)))
 }
 
 impl Seal {
@@ -75,7 +81,7 @@ impl Seal {
     }
 }
 
-impl Door {
+impl Verifier {
     /// The message of a datagram, or why it is not heard. `answer` becomes what shall go back.
     ///
     /// # Errors

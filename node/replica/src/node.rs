@@ -13,7 +13,7 @@ use crate::backlog::{Backlog, Stuck};
 use crate::config::{Replica, VirtualAddress};
 use crate::election::Name;
 use crate::facts::ReplicaFact;
-use crate::guard::{Door, End, Refusals, Seal, guard};
+use crate::guard::{End, Refusals, Seal, Verifier, guard};
 use crate::locking::{lock, patient};
 use crate::message;
 use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
@@ -90,8 +90,8 @@ pub(crate) struct Shared {
 
 /// What comes from the other node, and from the arbiter.
 struct Doors {
-    link: Door,
-    votes: Door,
+    link: Verifier,
+    votes: Verifier,
 }
 
 /// A node of a pair that runs. Dropping it ends its thread and gives the addresses away.
@@ -505,7 +505,7 @@ impl Shared {
     }
 
     /// Takes what the other node has sent.
-    fn hear(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear(&self, door: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
         let mut answer = Vec::new();
         for turn in 0..DATAGRAMS_PER_TURN {
             // After the first one nothing is waited for.
@@ -534,7 +534,7 @@ impl Shared {
     }
 
     /// Takes what the arbiter has answered.
-    fn hear_arbiter(&self, door: &mut Door, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear_arbiter(&self, door: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
         let Some(votes) = self.arbiter() else { return };
         let mut answer = Vec::new();
         for _ in 0..ANSWERS_PER_TURN {

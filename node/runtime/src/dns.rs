@@ -37,7 +37,11 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    pub(crate) fn start(name: &str, hatch: CompletionSender, spec: &DnsSpec) -> io::Result<Self> {
+    pub(crate) fn start(
+        name: &str,
+        completions: CompletionSender,
+        spec: &DnsSpec,
+    ) -> io::Result<Self> {
         let (questions, asked) = unbounded_channel();
         let in_flight = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -48,7 +52,7 @@ impl Resolver {
         let (count, timeout) = (Arc::clone(&in_flight), spec.timeout);
         std::thread::Builder::new()
             .name(format!("{name}/dns"))
-            .spawn(move || runtime.block_on(serve(resolver, asked, hatch, count, timeout)))?;
+            .spawn(move || runtime.block_on(serve(resolver, asked, completions, count, timeout)))?;
         Ok(Self { questions, in_flight, in_flight_max: spec.outstanding_max })
     }
 
@@ -90,12 +94,12 @@ fn name_server(at: &SocketAddr) -> NameServerConfig {
 async fn serve(
     resolver: TokioResolver,
     mut questions: UnboundedReceiver<Question>,
-    hatch: CompletionSender,
+    completions: CompletionSender,
     in_flight: Arc<AtomicUsize>,
     timeout: Duration,
 ) {
     while let Some(Question { asked, query }) = questions.recv().await {
-        let (resolver, hatch) = (resolver.clone(), hatch.clone());
+        let (resolver, completions) = (resolver.clone(), completions.clone());
         let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
             let nothing = nothing(&query);
@@ -109,13 +113,13 @@ async fn serve(
                 Ok(answer) => answer.ok().flatten(),
                 Err(ended) => {
                     if let Ok(panic) = ended.try_into_panic() {
-                        hatch.crashed(asked.shard, "dns", &*panic);
+                        completions.crashed(asked.shard, "dns", &*panic);
                     }
                     None
                 }
             };
             let answer = answer.unwrap_or(nothing);
-            hatch.deliver(asked.shard, Delivery::Resolved(asked, answer));
+            completions.deliver(asked.shard, Delivery::Resolved(asked, answer));
         });
     }
 }

@@ -79,25 +79,25 @@ struct Queue {
 pub(crate) struct Handshakes {
     queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
-    hatch: CompletionSender,
+    completions: CompletionSender,
 }
 
 impl Handshakes {
     pub(crate) fn start(
         name: &str,
-        hatch: CompletionSender,
+        completions: CompletionSender,
         cores: Vec<usize>,
     ) -> io::Result<Self> {
         let queue = Arc::new(Mutex::new(Queue::default()));
         let waker = Arc::new(Waker::new()?);
-        let own = hatch.clone();
+        let own = completions.clone();
         let poll = Poll::new()?;
         poll.add(&*waker, WAKER, Interest::Read)?;
         let mut thread = HandshakeThread {
             poll,
             queue: Arc::clone(&queue),
             waker: Arc::clone(&waker),
-            hatch,
+            completions,
             entries: Vec::new(),
             free: Vec::new(),
             places: HashMap::new(),
@@ -107,10 +107,15 @@ impl Handshakes {
             if let Err(error) = driver::stand_back(&cores) {
                 tracing::warn!(%error, "handshakes take their share of a shard's core");
             }
-            let hatch = thread.hatch.clone();
-            hatch.outlive("tls", &mut thread, HandshakeThread::run, HandshakeThread::begin_anew);
+            let completions = thread.completions.clone();
+            completions.outlive(
+                "tls",
+                &mut thread,
+                HandshakeThread::run,
+                HandshakeThread::begin_anew,
+            );
         })?;
-        Ok(Self { queue, waker, hatch: own })
+        Ok(Self { queue, waker, completions: own })
     }
 
     /// Takes a job. When too many wait, the newest of the source that has most is told to its
@@ -120,7 +125,7 @@ impl Handshakes {
         let shed = crate::control::lock(&self.queue).jobs.push(source, job, QUEUE_MAX);
         if let Some(job) = shed {
             let shaken = Shaken { conn: job.conn, outcome: Err(DISPLACED) };
-            self.hatch.deliver(job.shard, Delivery::Shaken(shaken));
+            self.completions.deliver(job.shard, Delivery::Shaken(shaken));
         }
         self.waker.wake();
     }
@@ -154,7 +159,7 @@ struct HandshakeThread {
     poll: Poll,
     queue: Arc<Mutex<Queue>>,
     waker: Arc<Waker>,
-    hatch: CompletionSender,
+    completions: CompletionSender,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
     /// Where the entries of connections stand.
@@ -269,7 +274,7 @@ impl HandshakeThread {
         }
         if self.under_way() >= job.handshakes_max {
             let shaken = Shaken { conn: job.conn, outcome: Err(DISPLACED) };
-            return self.hatch.deliver(job.shard, Delivery::Shaken(shaken));
+            return self.completions.deliver(job.shard, Delivery::Shaken(shaken));
         }
         let at = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -332,7 +337,7 @@ impl HandshakeThread {
             Some(why) => Err(why),
         };
         let shaken = Shaken { conn: entry.conn, outcome };
-        self.hatch.deliver(entry.shard, Delivery::Shaken(shaken));
+        self.completions.deliver(entry.shard, Delivery::Shaken(shaken));
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 /// The helper threads of one function.
 pub(crate) struct HelperThreads {
     name: String,
-    hatch: CompletionSender,
+    completions: CompletionSender,
     dns: DnsSpec,
     /// Cores of the process, as they were before any shard was pinned.
     cores: Vec<usize>,
@@ -22,10 +22,10 @@ pub(crate) struct HelperThreads {
 }
 
 impl HelperThreads {
-    pub(crate) fn new(name: &str, hatch: CompletionSender, dns: DnsSpec) -> Self {
+    pub(crate) fn new(name: &str, completions: CompletionSender, dns: DnsSpec) -> Self {
         Self {
             name: name.to_owned(),
-            hatch,
+            completions,
             dns,
             cores: driver::cores(),
             handshakes: Mutex::new(None),
@@ -37,7 +37,7 @@ impl HelperThreads {
     pub(crate) fn shake(&self, job: Shaking) -> bool {
         let mut slot = crate::control::lock(&self.handshakes);
         if slot.is_none() {
-            match Handshakes::start(&self.name, self.hatch.clone(), self.cores.clone()) {
+            match Handshakes::start(&self.name, self.completions.clone(), self.cores.clone()) {
                 Ok(started) => *slot = Some(started),
                 Err(error) => {
                     report(&self.name, "handshakes", &error);
@@ -59,7 +59,7 @@ impl HelperThreads {
     pub(crate) fn resolve(&self, asked: Asked, query: Query) -> bool {
         let mut slot = crate::control::lock(&self.resolver);
         if slot.is_none() {
-            match Resolver::start(&self.name, self.hatch.clone(), &self.dns) {
+            match Resolver::start(&self.name, self.completions.clone(), &self.dns) {
                 Ok(started) => *slot = Some(started),
                 Err(error) => {
                     report(&self.name, "names", &error);
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {
         let (delivery, deliveries) = unbounded();
-        let hatch = CompletionSender {
+        let completions = CompletionSender {
             doors: Arc::new([Mailbox::new(1).unwrap()]),
             deliveries: Arc::new([delivery]),
         };
         let mut panics = 2;
         let run = |left: &mut u32| assert_eq!(*left, 0, "it was told to");
-        hatch.outlive("dns", &mut panics, run, |left| *left -= 1);
+        completions.outlive("dns", &mut panics, run, |left| *left -= 1);
         let told = deliveries.try_iter().map(|delivery| match delivery {
             Delivery::Crashed(helper, why) => (helper, why),
             _ => panic!("a crash alone"),

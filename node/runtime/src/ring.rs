@@ -1,14 +1,14 @@
-//! Rings between shards: parcels of messages, bounded, one wake-up a turn.
+//! Rings between shards: batches of messages, bounded, one wake-up a turn.
 //!
 //! ```text
 //!   shard 0 ──MessageBatch──→ ring of shard 1     what one turn has for one shard travels as one
-//!   shard 2 ──MessageBatch──→ (ArrayQueue)        parcel: two allocations and at most one wake-up,
+//!   shard 2 ──MessageBatch──→ (ArrayQueue)        batch: two allocations and at most one wake-up,
 //!                                           however many messages it carries
 //! ```
 //!
 //! The work that a function hands to a sibling has queues of its own ([`crate::work`]).
 //!
-//! A parcel that finds no room in its ring is shed, but for the ends of connections in it: they
+//! A batch that finds no room in its ring is shed, but for the ends of connections in it: they
 //! are kept and leave first, for nothing else would ever tell of them. One that carries something
 //! of a paced port waits instead, grows, and leaves when there is room: nothing more is read
 //! meanwhile from the connections that would add to it.
@@ -27,17 +27,17 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Parcels that wait for one shard; more are shed and counted.
-const PARCELS_MAX: usize = 1_024;
-/// Bytes after which a parcel is sent before the turn ends.
-const PARCEL_BYTES: usize = 256 << 10;
-/// Messages after which a parcel is sent before the turn ends.
-const PARCEL_MESSAGES: usize = 4_096;
-/// A parcel that waits for room takes nothing more to send beyond so many bytes and messages.
+/// Batches that wait for one shard; more are shed and counted.
+const BATCHES_MAX: usize = 1_024;
+/// Bytes after which a batch is sent before the turn ends.
+const BATCH_BYTES: usize = 256 << 10;
+/// Messages after which a batch is sent before the turn ends.
+const BATCH_MESSAGES: usize = 4_096;
+/// A batch that waits for room takes nothing more to send beyond so many bytes and messages.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 const WAITING_MESSAGES_MAX: usize = 1 << 20;
 
-/// A parcel that waits for room is tried again after this. Its sibling has a whole ring to take
+/// A batch that waits for room is tried again after this. Its sibling has a whole ring to take
 /// meanwhile, and one that hangs costs the others no turns.
 const RETRY: Duration = Duration::from_millis(1);
 
@@ -94,7 +94,7 @@ impl MessageBatch {
 
     /// Whether it shall leave before the turn ends.
     fn is_full(&self) -> bool {
-        self.bytes.len() >= PARCEL_BYTES || self.items.len() >= PARCEL_MESSAGES
+        self.bytes.len() >= BATCH_BYTES || self.items.len() >= BATCH_MESSAGES
     }
 
     fn push(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
@@ -119,7 +119,7 @@ impl Mailbox {
     /// The door of one of so many shards.
     pub(crate) fn new(shards: u16) -> io::Result<Self> {
         Ok(Self {
-            ring: ArrayQueue::new(PARCELS_MAX),
+            ring: ArrayQueue::new(BATCHES_MAX),
             work: Queues::new(shards),
             waker: Waker::new()?,
             open: AtomicBool::new(true),
@@ -127,12 +127,12 @@ impl Mailbox {
     }
 }
 
-/// One shard's view of all doors, and its parcels in the making.
+/// One shard's view of all doors, and its batches in the making.
 #[derive(Debug)]
 pub(crate) struct Rings {
     pub(crate) own: u16,
     doors: Arc<[Mailbox]>,
-    parcels: Vec<MessageBatch>,
+    batches: Vec<MessageBatch>,
     /// Of each shard: ends of connections that found no room in its ring.
     ends: Vec<MessageBatch>,
     /// Work on its way out, at hand, and come back.
@@ -142,9 +142,9 @@ pub(crate) struct Rings {
 impl Rings {
     pub(crate) fn new(own: u16, doors: Arc<[Mailbox]>) -> Self {
         let empty = || doors.iter().map(|_| MessageBatch::default()).collect();
-        let (parcels, ends) = (empty(), empty());
+        let (batches, ends) = (empty(), empty());
         let work = WorkQueue::new(own, index(doors.len()));
-        Self { own, doors, parcels, ends, work }
+        Self { own, doors, batches, ends, work }
     }
 
     /// Hands over what the function has for its siblings, and forgets it.
@@ -184,9 +184,9 @@ impl Rings {
 
     /// What another shard is given next came in at `arrived`.
     pub(crate) fn arrived(&mut self, shard: u16, arrived: Time) {
-        let parcel = &mut self.parcels[usize::from(shard)];
-        if parcel.arrived == Time::ZERO {
-            parcel.arrived = arrived;
+        let batch = &mut self.batches[usize::from(shard)];
+        if batch.arrived == Time::ZERO {
+            batch.arrived = arrived;
         }
     }
 
@@ -199,13 +199,13 @@ impl Rings {
         bytes: &[u8],
         sheet: &Sheet<RuntimeFact>,
     ) {
-        let parcel = &mut self.parcels[usize::from(shard)];
-        if parcel.paced && parcel.is_full() {
+        let batch = &mut self.batches[usize::from(shard)];
+        if batch.paced && batch.is_full() {
             sheet.add(RuntimeFact::RingShed, 1); // it waits, and takes only what must not be lost
             return;
         }
-        parcel.push(message, flow, bytes);
-        if parcel.is_full() {
+        batch.push(message, flow, bytes);
+        if batch.is_full() {
             self.dispatch(usize::from(shard), sheet);
         }
     }
@@ -219,11 +219,11 @@ impl Rings {
         bytes: &[u8],
         sheet: &Sheet<RuntimeFact>,
     ) {
-        let parcel = &mut self.parcels[usize::from(shard)];
-        let was_full = parcel.is_full();
-        parcel.paced = true;
-        parcel.push(message, flow, bytes);
-        if !was_full && parcel.is_full() {
+        let batch = &mut self.batches[usize::from(shard)];
+        let was_full = batch.is_full();
+        batch.paced = true;
+        batch.push(message, flow, bytes);
+        if !was_full && batch.is_full() {
             self.dispatch(usize::from(shard), sheet);
         }
     }
@@ -236,22 +236,22 @@ impl Rings {
         piece: Bytes,
         sheet: &Sheet<RuntimeFact>,
     ) {
-        let parcel = &mut self.parcels[usize::from(shard)];
-        let number = place(parcel.shares.len());
-        parcel.shares.push(piece);
+        let batch = &mut self.batches[usize::from(shard)];
+        let number = place(batch.shares.len());
+        batch.shares.push(piece);
         self.push_paced(shard, ShardMessage::SendShared(number), flow, &[], sheet);
     }
 
-    /// Whether another shard takes its parcels so slowly that no more should be read for it.
+    /// Whether another shard takes its batches so slowly that no more should be read for it.
     pub(crate) fn is_behind(&self, shard: u16) -> bool {
-        let parcel = &self.parcels[usize::from(shard)];
-        parcel.paced && parcel.is_full()
+        let batch = &self.batches[usize::from(shard)];
+        batch.paced && batch.is_full()
     }
 
-    /// Whether its parcel has waited for so long that it takes nothing more to send.
+    /// Whether its batch has waited for so long that it takes nothing more to send.
     pub(crate) fn is_overrun(&self, shard: u16) -> bool {
-        let parcel = &self.parcels[usize::from(shard)];
-        parcel.bytes.len() >= WAITING_BYTES_MAX || parcel.items.len() >= WAITING_MESSAGES_MAX
+        let batch = &self.batches[usize::from(shard)];
+        batch.bytes.len() >= WAITING_BYTES_MAX || batch.items.len() >= WAITING_MESSAGES_MAX
     }
 
     /// After how long to try again what waits for room: nobody tells of that.
@@ -259,9 +259,9 @@ impl Rings {
         self.holds_back().then_some(RETRY)
     }
 
-    /// Whether a parcel waits for room.
+    /// Whether a batch waits for room.
     pub(crate) fn holds_back(&self) -> bool {
-        self.parcels.iter().any(|parcel| parcel.paced)
+        self.batches.iter().any(|batch| batch.paced)
             || self.ends.iter().any(|ends| !ends.items.is_empty())
     }
 
@@ -270,8 +270,8 @@ impl Rings {
         self.broadcast(ShardMessage::Down(why), flow, &[]);
         if paced {
             let own = usize::from(self.own);
-            let others = self.parcels.iter_mut().enumerate().filter(|&(shard, _)| shard != own);
-            others.for_each(|(_, parcel)| parcel.paced |= !parcel.items.is_empty());
+            let others = self.batches.iter_mut().enumerate().filter(|&(shard, _)| shard != own);
+            others.for_each(|(_, batch)| batch.paced |= !batch.items.is_empty());
         }
     }
 
@@ -282,18 +282,18 @@ impl Rings {
 
     fn broadcast(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
         let own = usize::from(self.own);
-        for (shard, parcel) in self.parcels.iter_mut().enumerate() {
+        for (shard, batch) in self.batches.iter_mut().enumerate() {
             if shard != own && self.doors[shard].open.load(Relaxed) {
-                parcel.push(message, flow, bytes);
+                batch.push(message, flow, bytes);
             }
         }
     }
 
-    /// Sends the parcels of this turn, and work that waits for room.
+    /// Sends the batches of this turn, and work that waits for room.
     pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
         self.work.post(&self.doors, sheet);
-        for shard in 0..self.parcels.len() {
-            if !self.parcels[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
+        for shard in 0..self.batches.len() {
+            if !self.batches[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
                 self.dispatch(shard, sheet);
             }
         }
@@ -311,29 +311,29 @@ impl Rings {
                 Err(_) => {} // it has ended, and knows of no connection
             }
         }
-        if self.parcels[shard].items.is_empty() {
+        if self.batches[shard].items.is_empty() {
             return;
         }
         // Where the ends found no room there may be some by now, and they leave first.
-        let parcel = std::mem::take(&mut self.parcels[shard]);
-        match if has_room { door.ring.push(parcel) } else { Err(parcel) } {
+        let batch = std::mem::take(&mut self.batches[shard]);
+        match if has_room { door.ring.push(batch) } else { Err(batch) } {
             Ok(()) => door.waker.wake(),
-            Err(parcel) if parcel.paced && door.open.load(Relaxed) => {
+            Err(batch) if batch.paced && door.open.load(Relaxed) => {
                 door.waker.wake();
-                self.parcels[shard] = parcel;
+                self.batches[shard] = batch;
             }
-            Err(parcel) => {
-                let kept = self.keep_ends(shard, &parcel);
-                sheet.add(RuntimeFact::RingShed, (parcel.items.len() - kept) as u64);
+            Err(batch) => {
+                let kept = self.keep_ends(shard, &batch);
+                sheet.add(RuntimeFact::RingShed, (batch.items.len() - kept) as u64);
             }
         }
     }
 
-    /// Keeps the ends of connections in a parcel that is shed; how many.
-    fn keep_ends(&mut self, shard: usize, parcel: &MessageBatch) -> usize {
+    /// Keeps the ends of connections in a batch that is shed; how many.
+    fn keep_ends(&mut self, shard: usize, batch: &MessageBatch) -> usize {
         let kept = &mut self.ends[shard].items;
         let (before, room) = (kept.len(), WAITING_MESSAGES_MAX.saturating_sub(kept.len()));
-        let ends = parcel.items.iter().filter(|(message, flow, ..)| is_end(*message, flow));
+        let ends = batch.items.iter().filter(|(message, flow, ..)| is_end(*message, flow));
         kept.extend(ends.take(room).map(|&(message, flow, ..)| (message, flow, 0, 0)));
         kept.len() - before
     }
@@ -357,7 +357,7 @@ mod tests {
         let at = "127.0.0.1:5060".parse().unwrap();
         let flow =
             |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
-        for _ in 0..PARCELS_MAX {
+        for _ in 0..BATCHES_MAX {
             rings.push(1, ShardMessage::Send, flow(1), b"x", &sheet);
             rings.post(&sheet);
         }
@@ -367,7 +367,7 @@ mod tests {
             rings.broadcast_down(flow(conn), "closed", false);
             rings.post(&sheet);
         }
-        assert_eq!(doors[1].ring.len(), PARCELS_MAX);
+        assert_eq!(doors[1].ring.len(), BATCHES_MAX);
         assert_eq!(rings.retry(), Some(RETRY), "nothing waits for long");
         while doors[1].ring.pop().is_some() {}
         rings.push(1, ShardMessage::Send, flow(20), b"x", &sheet);
@@ -398,8 +398,8 @@ mod tests {
             let mut ended = 0;
             while theirs[1].open.load(Relaxed) || !theirs[1].ring.is_empty() {
                 std::thread::yield_now();
-                let Some(parcel) = theirs[1].ring.pop() else { continue };
-                for (message, flow, _) in parcel.items() {
+                let Some(batch) = theirs[1].ring.pop() else { continue };
+                for (message, flow, _) in batch.items() {
                     match message {
                         ShardMessage::Down(_) => ended = flow.conn.0,
                         _ => assert!(flow.conn.0 <= ended, "{} before {ended}", flow.conn.0),

@@ -91,8 +91,8 @@ pub fn start<F: Function>(
     let doors: Arc<[Mailbox]> =
         (0..spec.shards).map(|_| Mailbox::new(spec.shards)).collect::<Result<Vec<_>, _>>()?.into();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
-    let hatch = CompletionSender { doors: Arc::clone(&doors), deliveries: senders.into() };
-    let helper_threads = Arc::new(HelperThreads::new(&spec.name, hatch, spec.dns.clone()));
+    let completions = CompletionSender { doors: Arc::clone(&doors), deliveries: senders.into() };
+    let helper_threads = Arc::new(HelperThreads::new(&spec.name, completions, spec.dns.clone()));
     let clock = Clock::start();
     let make = Arc::new(make);
     let (born, births) = unbounded();

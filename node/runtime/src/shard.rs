@@ -4,10 +4,10 @@
 //!        ┌──────────────────────────────── turn ─────────────────────────────────┐
 //!        │ wait      epoll, or not at all while there is work; else to deadline  │
 //!        │ control   ask · configure · drain · stop                              │
-//!        │ ring      parcels of other shards: take, send, down                   │
+//!        │ ring      batches of other shards: take, send, down                   │
 //!        │ work      what siblings handed over, what came back ──→ step          │
 //!        │ sockets   recvmmsg · accept · read ──→ steer ─┬→ step                 │
-//!        │                                               └→ parcel to its owner  │
+//!        │                                               └→ batch to its owner   │
 //!        │ news      Up · Down · Resolved ──→ step                               │
 //!        │ tick      when the function's deadline has come                       │
 //!        │ flush     sends sorted by far end ──→ sendmmsg · writev · TLS records │
@@ -42,8 +42,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Parcels that one turn takes.
-const PARCELS_PER_TURN: usize = 64;
+/// Batches of messages that one turn takes.
+const MESSAGE_BATCHES_PER_TURN: usize = 64;
 /// Batches of work that one turn takes.
 const BATCHES_PER_TURN: usize = 64;
 /// Commands that one turn takes.
@@ -143,7 +143,7 @@ impl<F: Function> Shard<F> {
     fn turn(&mut self, now: Time) -> bool {
         let mut worked = self.commands(now);
         worked |= self.mirrored(now);
-        worked |= self.parcels(now);
+        worked |= self.batches(now);
         worked |= self.works(now);
         worked |= self.deliveries(now);
         let ready = std::mem::take(&mut self.ready);
@@ -399,11 +399,11 @@ impl<F: Function> Shard<F> {
         told || count > 0
     }
 
-    fn parcels(&mut self, now: Time) -> bool {
+    fn batches(&mut self, now: Time) -> bool {
         let mut worked = false;
-        for _ in 0..PARCELS_PER_TURN {
-            let Some(parcel) = self.engine.rings.mailbox().ring.pop() else { break };
-            self.unpack(now, &parcel);
+        for _ in 0..MESSAGE_BATCHES_PER_TURN {
+            let Some(batch) = self.engine.rings.mailbox().ring.pop() else { break };
+            self.unpack(now, &batch);
             worked = true;
         }
         worked
@@ -429,16 +429,16 @@ impl<F: Function> Shard<F> {
         worked
     }
 
-    fn unpack(&mut self, now: Time, parcel: &MessageBatch) {
-        self.engine.waited(now, parcel.waited(now));
-        for (errand, flow, bytes) in parcel.items() {
-            match errand {
+    fn unpack(&mut self, now: Time, batch: &MessageBatch) {
+        self.engine.waited(now, batch.waited(now));
+        for (message, flow, bytes) in batch.items() {
+            match message {
                 ShardMessage::Take => self.engine.step(now, In::Message { flow, bytes }),
                 ShardMessage::Send => {
                     self.engine.effects.send(flow, |out| out.extend_from_slice(bytes))
                 }
                 ShardMessage::SendShared(at) => {
-                    self.engine.effects.send_shared(flow, parcel.share(at));
+                    self.engine.effects.send_shared(flow, batch.share(at));
                 }
                 ShardMessage::Close => self.engine.effects.close(flow),
                 ShardMessage::Up => self.engine.step(now, In::Up { flow }),

@@ -110,7 +110,7 @@ struct Starter<F: Function> {
 }
 
 /// What a function is, beside its configuration.
-pub struct Nature {
+pub struct FunctionKind {
     /// Its kind: `ssc`.
     pub kind: &'static str,
     /// What may be asked of it; [`RELOADS`] comes with its supervision.
@@ -119,7 +119,7 @@ pub struct Nature {
     pub prepare: Prepare,
 }
 
-impl Nature {
+impl FunctionKind {
     /// A function that stands on nothing but its ports.
     pub fn new(kind: &'static str, questions: Vec<Question>) -> Self {
         Self { kind, questions, prepare: Box::new(|| Ok(())) }
@@ -161,14 +161,14 @@ impl<F: Function> Supervised<F> {
     /// # Errors
     /// As [`runtime::start`], and what hinders its preparation.
     pub fn start(
-        nature: Nature,
+        kind: FunctionKind,
         spec: ShardSpec,
         config: Arc<F::Config>,
         make: impl Fn(Seed, Arc<F::Config>) -> F + Send + Sync + 'static,
         start: Start<F>,
     ) -> Result<Self, StartError> {
         let starter = Starter { make: Arc::new(make), start };
-        let Nature { kind, mut questions, prepare } = nature;
+        let FunctionKind { kind, mut questions, prepare } = kind;
         questions.push(RELOADS);
         let running = Some(Arc::new(launch(&prepare, &spec, &config, &starter)?));
         let life = Mutex::new(Life {
@@ -513,7 +513,7 @@ mod tests {
             let start = starts.fetch_add(1, Relaxed);
             if start >= refuse_from { Err("no more glasses".to_owned()) } else { Ok(()) }
         });
-        let nature = Nature { prepare, ..Nature::new("glass", Vec::new()) };
+        let kind = FunctionKind { prepare, ..FunctionKind::new("glass", Vec::new()) };
         let spec = ShardSpec { name: "glass1".into(), ..ShardSpec::default() };
         // Each start makes one: a shard that crashes cannot begin anew by itself.
         let made = AtomicU32::new(0);
@@ -525,7 +525,7 @@ mod tests {
         let start: Start<Glass> = |spec, config, make| {
             runtime::start(spec, config, move |seed, config| make(seed, config))
         };
-        Supervised::start(nature, spec, Arc::new(0), make, start).unwrap()
+        Supervised::start(kind, spec, Arc::new(0), make, start).unwrap()
     }
 
     fn shatter(unit: &Supervised<Glass>) {

@@ -33,6 +33,6 @@ pub use meta::Meta;
 pub use next::{NODES_MAX, Next};
 pub use node::{Context, Edge, Node, Reason, Row, VECTOR_MAX, Verdict};
 pub use outbox::{NoPort, Outbox, PORTS_MAX};
-pub use plan::{FEATURES_MAX, Flaw, Plan};
+pub use plan::{FEATURES_MAX, Plan, PlanError};
 pub use pool::{HEADROOM, Pool, Region, SLOTS_MAX, STRIDE, STRIDE_JUMBO, Slot, room};
 pub use trace::{Choice, STEPS_MAX, Step, TRACES_MAX};

@@ -13,7 +13,7 @@ pub const FEATURES_MAX: usize = 64;
 
 /// Why a plan makes no graph.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Flaw {
+pub enum PlanError {
     /// Two nodes of one name.
     #[error("two nodes are called {0}")]
     Twice(String),
@@ -65,7 +65,7 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with the plan.
-    pub fn chains(&self, domain: &Arc<Domain>) -> Result<ChainsWriter, Flaw> {
+    pub fn chains(&self, domain: &Arc<Domain>) -> Result<ChainsWriter, PlanError> {
         let rows: Vec<Row> = self.nodes.iter().map(|node| node.row()).collect();
         let order = Order::of(&rows, &self.arcs)?;
         let places = order.places(&rows);
@@ -77,7 +77,7 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with the plan.
-    pub fn build(self, chains: &ChainsWriter, reader: Reader) -> Result<Graph, Flaw> {
+    pub fn build(self, chains: &ChainsWriter, reader: Reader) -> Result<Graph, PlanError> {
         let rows: Vec<Row> = self.nodes.iter().map(|node| node.row()).collect();
         let order = Order::of(&rows, &self.arcs)?;
         let places = order.places(&rows);
@@ -105,17 +105,17 @@ struct Order {
 }
 
 impl Order {
-    fn of(rows: &[Row], arcs: &[ArcRow]) -> Result<Self, Flaw> {
+    fn of(rows: &[Row], arcs: &[ArcRow]) -> Result<Self, PlanError> {
         if rows.len() > NODES_MAX {
-            return Err(Flaw::TooMany);
+            return Err(PlanError::TooMany);
         }
         if arcs.len() > ARCS_MAX || arcs.iter().any(|arc| arc.features.len() > FEATURES_MAX) {
-            return Err(Flaw::Arcs);
+            return Err(PlanError::Arcs);
         }
         let mut by_name = BTreeMap::new();
         for (at, row) in rows.iter().enumerate() {
             if by_name.insert(row.name.as_ref(), at).is_some() {
-                return Err(Flaw::Twice(row.name.to_string()));
+                return Err(PlanError::Twice(row.name.to_string()));
             }
         }
         let followers = followers(rows, arcs, &by_name)?;
@@ -141,9 +141,9 @@ fn followers(
     rows: &[Row],
     arcs: &[ArcRow],
     by_name: &BTreeMap<&str, usize>,
-) -> Result<Vec<Vec<usize>>, Flaw> {
+) -> Result<Vec<Vec<usize>>, PlanError> {
     let find = |node: &str, next: &str| {
-        let missing = || Flaw::Missing { node: node.to_owned(), next: next.to_owned() };
+        let missing = || PlanError::Missing { node: node.to_owned(), next: next.to_owned() };
         by_name.get(next).copied().ok_or_else(missing)
     };
     let mut followers = vec![Vec::new(); rows.len()];

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says what it expects")]
 
 use graph::{
-    ArcId, ArcRow, Choice, Context, Edge, Flaw, Graph, Node, Outbox, Plan, Pool, Reason, Row,
+    ArcId, ArcRow, Choice, Context, Edge, Graph, Node, Outbox, Plan, PlanError, Pool, Reason, Row,
     STRIDE, Slot,
 };
 use machine::Time;
@@ -177,8 +177,8 @@ fn a_trace_looks_at_no_more_packets_than_it_may_and_ends_when_it_is_told_to() {
 fn a_plan_that_names_a_missing_node_is_refused() {
     let domain = Domain::new();
     let flaw = Plan::new().node(Round).chains(&domain).err();
-    let missing = Flaw::Missing { node: "round".to_owned(), next: "input".to_owned() };
+    let missing = PlanError::Missing { node: "round".to_owned(), next: "input".to_owned() };
     assert_eq!(flaw, Some(missing));
     let twice = Plan::new().node(Output).node(Output).chains(&domain).err();
-    assert_eq!(twice, Some(Flaw::Twice("output".to_owned())));
+    assert_eq!(twice, Some(PlanError::Twice("output".to_owned())));
 }

@@ -34,7 +34,7 @@ pub(crate) struct Classes {
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     /// It goes on, or is dropped.
     Next(Verdict),
     /// It goes up under a class.
@@ -64,7 +64,7 @@ struct Waiting {
     /// Octets of its payload, which change when it is opened and protected.
     octets: usize,
     is_opened: bool,
-    fate: Option<Fate>,
+    outcome: Option<Outcome>,
 }
 
 impl<'t> Gathered<'t> {
@@ -169,10 +169,10 @@ impl Directions<Sender> for Senders<'_, '_> {
 
 /// Whether a packet may go its way.
 #[inline]
-fn way_on(way: Option<&Way>) -> Result<(), Fate> {
+fn way_on(way: Option<&Way>) -> Result<(), Outcome> {
     match way {
-        None => Err(Fate::Next(reason::NO_OTHER)),
-        Some(way) if way.sender == NONE => Err(Fate::Next(reason::NO_KEYS)),
+        None => Err(Outcome::Next(reason::NO_OTHER)),
+        Some(way) if way.sender == NONE => Err(Outcome::Next(reason::NO_KEYS)),
         Some(_) => Ok(()),
     }
 }
@@ -196,7 +196,7 @@ pub(crate) struct Batch<'t, 'v> {
     pub identification: u16,
     /// Whether packets are to leave from their flow's place, not come to it.
     pub leaves: bool,
-    fates: [Fate; VECTOR_MAX],
+    outcomes: [Outcome; VECTOR_MAX],
     /// Flows whose other direction goes elsewhere from now on: the one that leads there, and the
     /// one whose source was taken.
     turned: Vec<(u32, u32)>,
@@ -213,15 +213,15 @@ impl<'t, 'v> Batch<'t, 'v> {
             now: cx.now,
             identification: 0,
             leaves: false,
-            fates: [Fate::Next(reason::NO_FLOW); VECTOR_MAX],
+            outcomes: [Outcome::Next(reason::NO_FLOW); VECTOR_MAX],
             turned: Vec::new(),
             reports: Reports::default(),
         }
     }
 
     /// What became of the packets, in their order.
-    pub fn fates(&self) -> &[Fate] {
-        &self.fates[..self.arrivals.len().min(VECTOR_MAX)]
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes[..self.arrivals.len().min(VECTOR_MAX)]
     }
 
     /// Handles all packets.
@@ -261,7 +261,7 @@ impl<'t, 'v> Batch<'t, 'v> {
             return;
         };
         if known.is_clear() && !self.leaves {
-            self.fates[at] = self.clear(known, arrival, pool);
+            self.outcomes[at] = self.clear(known, arrival, pool);
             drop(held);
             if gathered.as_ref().is_none_or(|all| all.cells.is_empty()) {
                 self.turn();
@@ -289,7 +289,7 @@ impl<'t, 'v> Batch<'t, 'v> {
 
     /// A packet that is neither opened nor protected.
     #[inline]
-    fn clear(&mut self, known: &mut Known, arrival: &Arrival, pool: &mut Pool) -> Fate {
+    fn clear(&mut self, known: &mut Known, arrival: &Arrival, pool: &mut Pool) -> Outcome {
         let (meta, octets) = pool.parts(arrival.slot);
         let start = usize::from(meta.offset);
         let changes = known.changes();
@@ -299,13 +299,13 @@ impl<'t, 'v> Batch<'t, 'v> {
         let branch = known.branch(payload);
         let is_rewritten = match self.judge(known, arrival, payload, branch) {
             Ok(is_rewritten) => is_rewritten,
-            Err(fate) => return fate,
+            Err(outcome) => return outcome,
         };
-        let Some(way) = known.way_of(branch) else { return Fate::Next(reason::NO_OTHER) };
+        let Some(way) = known.way_of(branch) else { return Outcome::Next(reason::NO_OTHER) };
         // Sources stand anywhere in reports.
         let check = if is_rewritten { Check::Anew } else { check };
         let departure = self.departure(arrival, arrival.octets, check, came);
-        Fate::Next(leave(meta, octets, departure, way))
+        Outcome::Next(leave(meta, octets, departure, way))
     }
 
     fn departure(
@@ -328,7 +328,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         arrival: &Arrival,
         payload: &mut [u8],
         branch: Option<u8>,
-    ) -> Result<bool, Fate> {
+    ) -> Result<bool, Outcome> {
         let (now, source) = (self.now, arrival.source);
         let mut is_rewritten = false;
         let payload_type = payload.get(1).map_or(0, |octet| octet & 0x7f);
@@ -352,9 +352,9 @@ impl<'t, 'v> Batch<'t, 'v> {
                 }
                 way_on(known.way_of(branch)).map(|()| is_rewritten)
             }
-            Judged::Up(Datagram::Stun) => Err(Fate::Up(self.classes.stun)),
-            Judged::Up(_) => Err(Fate::Up(self.classes.dtls)),
-            Judged::Drop(why) => Err(Fate::Next(reason::of_flow(why))),
+            Judged::Up(Datagram::Stun) => Err(Outcome::Up(self.classes.stun)),
+            Judged::Up(_) => Err(Outcome::Up(self.classes.dtls)),
+            Judged::Drop(why) => Err(Outcome::Next(reason::of_flow(why))),
         }
     }
 
@@ -371,7 +371,7 @@ impl<'t, 'v> Batch<'t, 'v> {
         known: &mut Known,
         arrival: &Arrival,
         packet: (u8, &mut [u8]),
-    ) -> Result<(), Fate> {
+    ) -> Result<(), Outcome> {
         let (payload_type, octets) = packet;
         let clock = known.flow.settings().clock;
         let Some(special) = &known.special else { return Ok(()) };
@@ -385,9 +385,9 @@ impl<'t, 'v> Batch<'t, 'v> {
             let extras = known.extras.get_or_insert_default();
             if !extras.up.passes(self.now, special.up_rate) {
                 known.flow.unreadable();
-                return Err(Fate::Next(reason::FRAMES));
+                return Err(Outcome::Next(reason::FRAMES));
             }
-            return Err(Fate::Up(self.classes.frames));
+            return Err(Outcome::Up(self.classes.frames));
         }
         let becomes = special.becomes.iter().find(|(before, _)| *before == payload_type);
         if let (Some((_, after)), Some(octet)) = (becomes, octets.get_mut(1)) {
@@ -413,8 +413,8 @@ impl<'t, 'v> Batch<'t, 'v> {
         let arrival = &self.arrivals[at];
         let octets = arrival.octets;
         let branch = all.known(cell).and_then(|known| known.branch(octets_of(arrival, pool)));
-        let (sender, is_opened, fate) = (None, false, None);
-        let waiting = Waiting { at, cell, sender, branch, octets, is_opened, fate };
+        let (sender, is_opened, outcome) = (None, false, None);
+        let waiting = Waiting { at, cell, sender, branch, octets, is_opened, outcome };
         all.packets.push(waiting);
     }
 
@@ -476,10 +476,10 @@ impl<'t, 'v> Batch<'t, 'v> {
         }
         for at in 0..all.packets.len() {
             let mut waiting = all.packets[at];
-            if waiting.fate.is_none()
+            if waiting.outcome.is_none()
                 && let Some(known) = all.known(waiting.cell)
             {
-                waiting.fate = self.decide(&waiting, known, pool);
+                waiting.outcome = self.decide(&waiting, known, pool);
             }
             all.packets[at] = waiting;
         }
@@ -487,9 +487,9 @@ impl<'t, 'v> Batch<'t, 'v> {
         for at in 0..all.packets.len() {
             let waiting = all.packets[at];
             let known = all.cells[waiting.cell].as_ref();
-            self.fates[waiting.at] = match (waiting.fate, known) {
-                (Some(fate), _) => fate,
-                (None, None) => Fate::Next(reason::NO_FLOW),
+            self.outcomes[waiting.at] = match (waiting.outcome, known) {
+                (Some(outcome), _) => outcome,
+                (None, None) => Outcome::Next(reason::NO_FLOW),
                 (None, Some(known)) => self.finish(&waiting, known, pool),
             };
         }
@@ -518,12 +518,12 @@ impl<'t, 'v> Batch<'t, 'v> {
                 // It would be dropped whatever is in it: no cipher is asked.
                 known.flow.unreadable();
                 let other = crate::flow::Reason::OtherSource;
-                waiting.fate = Some(Fate::Next(reason::of_flow(other)));
+                waiting.outcome = Some(Outcome::Next(reason::of_flow(other)));
                 continue;
             }
             if known.receiver.is_none() {
                 known.flow.unreadable();
-                waiting.fate = Some(Fate::Next(reason::NO_KEYS));
+                waiting.outcome = Some(Outcome::Next(reason::NO_KEYS));
                 continue;
             }
             let at = arrival.slot.0 as usize * stride + arrival.payload();
@@ -540,7 +540,7 @@ impl<'t, 'v> Batch<'t, 'v> {
             match packet.verdict {
                 Ok(()) => (waiting.octets, waiting.is_opened) = (packet.length, true),
                 Err(why) => {
-                    waiting.fate = Some(Fate::Next(reason::of_srtp(why)));
+                    waiting.outcome = Some(Outcome::Next(reason::of_srtp(why)));
                     if let Some(known) = all.cells[waiting.cell].as_mut() {
                         known.extras.get_or_insert_default().unprotected += 1;
                         known.flow.unreadable();
@@ -551,20 +551,20 @@ impl<'t, 'v> Batch<'t, 'v> {
     }
 
     /// Judges a packet that is in the clear now; its end, if it does not go on.
-    fn decide(&mut self, waiting: &Waiting, known: &mut Known, pool: &mut Pool) -> Option<Fate> {
+    fn decide(&mut self, waiting: &Waiting, known: &mut Known, pool: &mut Pool) -> Option<Outcome> {
         let arrival = &self.arrivals[waiting.at];
         if self.leaves {
             let is_ready = known.sender != NONE;
-            return (!is_ready).then_some(Fate::Next(reason::NO_KEYS));
+            return (!is_ready).then_some(Outcome::Next(reason::NO_KEYS));
         }
         let octets = pool.cell_mut(arrival.slot);
         let payload = &mut octets[arrival.payload()..][..waiting.octets];
-        let fate = self.judge(known, arrival, payload, waiting.branch).err()?;
-        if fate == Fate::Up(self.classes.frames) && waiting.is_opened {
+        let outcome = self.judge(known, arrival, payload, waiting.branch).err()?;
+        if outcome == Outcome::Up(self.classes.frames) && waiting.is_opened {
             let (meta, cell) = pool.parts(arrival.slot);
             shorten(meta, cell, arrival.udp, waiting.octets);
         }
-        Some(fate)
+        Some(outcome)
     }
 
     /// Protects what leaves as SRTP.
@@ -576,12 +576,12 @@ impl<'t, 'v> Batch<'t, 'v> {
             let waiting = all.packets[number];
             let known = all.cells[waiting.cell].as_ref();
             let way = known.map_or(NONE, |known| self.sender(known, waiting.branch));
-            if waiting.fate.is_some() || way == CLEAR {
+            if waiting.outcome.is_some() || way == CLEAR {
                 continue;
             }
             let Some(sender) = waiting.sender else {
                 // Never in the clear for want of who protects.
-                all.packets[number].fate = Some(Fate::Next(reason::NO_KEYS));
+                all.packets[number].outcome = Some(Outcome::Next(reason::NO_KEYS));
                 continue;
             };
             let arrival = &self.arrivals[waiting.at];
@@ -600,7 +600,7 @@ impl<'t, 'v> Batch<'t, 'v> {
             let waiting = &mut all.packets[number];
             match packet.verdict {
                 Ok(()) => (waiting.octets, waiting.is_opened) = (packet.length, true),
-                Err(why) => waiting.fate = Some(Fate::Next(reason::of_srtp(why))),
+                Err(why) => waiting.outcome = Some(Outcome::Next(reason::of_srtp(why))),
             }
             if let Some(sender) = all.senders[packet.direction].as_mut()
                 && sender.is_to_tell(STEP)
@@ -628,7 +628,7 @@ impl<'t, 'v> Batch<'t, 'v> {
     }
 
     /// Writes the headers of what goes on.
-    fn finish(&mut self, waiting: &Waiting, known: &Known, pool: &mut Pool) -> Fate {
+    fn finish(&mut self, waiting: &Waiting, known: &Known, pool: &mut Pool) -> Outcome {
         let arrival = &self.arrivals[waiting.at];
         // What is neither opened nor protected here is rare: its flow just changed.
         let (meta, cell) = pool.parts(arrival.slot);
@@ -647,6 +647,6 @@ impl<'t, 'v> Batch<'t, 'v> {
             Some(way) => leave(meta, cell, departure, way),
             None => reason::NO_OTHER,
         };
-        Fate::Next(verdict)
+        Outcome::Next(verdict)
     }
 }

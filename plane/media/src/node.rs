@@ -2,7 +2,7 @@
 //! is to leave from a flow's place.
 
 use crate::arrival::{Arrival, By, Kind, four, six};
-use crate::batch::{Batch, Classes, Fate};
+use crate::batch::{Batch, Classes, Outcome};
 use crate::cell::CELL_LINES;
 use crate::departure::CAME_BACK;
 use crate::lines::ask_lines;
@@ -94,18 +94,18 @@ impl Sorted {
 }
 
 /// Hands packets on as it was decided, in their order.
-fn hand_on(arrivals: &[Arrival], fates: &[Fate], cx: &mut Context<'_>) {
+fn hand_on(arrivals: &[Arrival], outcomes: &[Outcome], cx: &mut Context<'_>) {
     let mut verdicts = [NO_FLOW; VECTOR_MAX];
     let mut slots = [Slot(0); VECTOR_MAX];
     let mut count = 0;
-    for (arrival, fate) in arrivals.iter().zip(fates) {
-        match *fate {
-            Fate::Next(verdict) => {
+    for (arrival, outcome) in arrivals.iter().zip(outcomes) {
+        match *outcome {
+            Outcome::Next(verdict) => {
                 verdicts[count % VECTOR_MAX] = verdict;
                 slots[count % VECTOR_MAX] = arrival.slot;
                 count += 1;
             }
-            Fate::Up(class) => hand_up(arrival.slot, class, cx),
+            Outcome::Up(class) => hand_up(arrival.slot, class, cx),
         }
     }
     cx.next.dispatch(&verdicts[..count], &slots[..count]);
@@ -136,7 +136,7 @@ impl Node for MediaIn {
         (batch.classes, batch.identification) = (self.views.classes, self.identification);
         batch.run(cx.packets);
         self.identification = batch.identification;
-        hand_on(arrivals, batch.fates(), cx);
+        hand_on(arrivals, batch.outcomes(), cx);
     }
 
     fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {
@@ -186,6 +186,6 @@ impl Node for MediaSend {
         batch.leaves = true;
         batch.run(cx.packets);
         self.identification = batch.identification;
-        hand_on(arrivals, batch.fates(), cx);
+        hand_on(arrivals, batch.outcomes(), cx);
     }
 }

@@ -1,7 +1,7 @@
 //! Why the plane does not do as it is told.
 
 use crate::program::INTERFACES_MAX;
-use graph::Flaw;
+use graph::PlanError;
 use table::hop::HopError;
 
 /// Why a program is refused. Nothing was changed then.
@@ -36,7 +36,7 @@ pub enum Refused {
     Chain(#[from] graph::Refused),
     /// The graph's nodes do not fit together.
     #[error(transparent)]
-    Graph(#[from] Flaw),
+    Graph(#[from] PlanError),
     /// A hop cannot be.
     #[error(transparent)]
     Hop(#[from] HopError),

@@ -10,9 +10,9 @@
 
 mod advertisement;
 mod handed;
+pub mod ipc;
 mod notice;
 mod service;
-pub mod wire;
 
 pub use advertisement::{AdvertisedPrefix, Advertisement, Preference};
 pub use handed::{CLASSES_FROM, PacketClass, hand_up};

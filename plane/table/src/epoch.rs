@@ -113,7 +113,7 @@ impl Drop for Reader {
 }
 
 /// What was retired and when its epoch ended; freed by [`RetireList::free`]. One writer owns it.
-/// What still waits when the limbo is dropped is dropped with it: if it is memory that readers may
+/// What still waits when the list is dropped is dropped with it: if it is memory that readers may
 /// hold, its owner must see to it before ([`RetireList::take`]).
 pub struct RetireList<T> {
     domain: Arc<Domain>,
@@ -173,7 +173,7 @@ pub struct Published<T> {
 /// The one who may replace a [`Published`] value.
 pub struct Publisher<T> {
     published: Arc<Published<T>>,
-    limbo: RetireList<Box<T>>,
+    retired: RetireList<Box<T>>,
 }
 
 impl<T: Send + Sync> Published<T> {
@@ -202,9 +202,9 @@ impl<T> Drop for Published<T> {
 
 impl<T> Drop for Publisher<T> {
     fn drop(&mut self) {
-        self.limbo.free(drop);
+        self.retired.free(drop);
         let mut left = self.published.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.extend(self.limbo.take());
+        left.extend(self.retired.take());
     }
 }
 
@@ -215,7 +215,7 @@ impl<T: Send + Sync> Publisher<T> {
         let value = AtomicPtr::new(Box::into_raw(Box::new(value)));
         let left = Mutex::new(Vec::new());
         let published = Arc::new(Published { domain: Arc::clone(domain), value, left });
-        Self { published, limbo: RetireList::new(domain) }
+        Self { published, retired: RetireList::new(domain) }
     }
 
     /// What workers read.
@@ -236,8 +236,8 @@ impl<T: Send + Sync> Publisher<T> {
         let new = Box::into_raw(Box::new(value));
         let old = self.published.value.swap(new, Ordering::AcqRel);
         // SAFETY: the old pointer came from a Box and is no longer to be found by anyone.
-        self.limbo.retire(unsafe { Box::from_raw(old) });
-        self.limbo.free(drop);
+        self.retired.retire(unsafe { Box::from_raw(old) });
+        self.retired.free(drop);
     }
 }
 
@@ -249,19 +249,19 @@ mod tests {
     fn what_was_retired_stays_until_every_reader_has_quiesced() {
         let domain = Domain::new();
         let (mut a, mut b) = (domain.reader().unwrap(), domain.reader().unwrap());
-        let mut limbo = RetireList::new(&domain);
+        let mut retired = RetireList::new(&domain);
         let mut freed = Vec::new();
-        limbo.retire(1);
+        retired.retire(1);
         a.quiesce();
-        limbo.free(|piece| freed.push(piece));
+        retired.free(|piece| freed.push(piece));
         assert!(freed.is_empty(), "b may still hold it");
         b.quiesce();
-        limbo.retire(2);
-        limbo.free(|piece| freed.push(piece));
+        retired.retire(2);
+        retired.free(|piece| freed.push(piece));
         assert_eq!(freed, [1]);
         a.leave();
         drop(b);
-        limbo.free(|piece| freed.push(piece));
+        retired.free(|piece| freed.push(piece));
         assert_eq!(freed, [1, 2], "nobody reads");
     }
 

@@ -175,7 +175,7 @@ pub(crate) struct Lines {
     free: Vec<Vec<u32>>,
     /// The first line that was never taken.
     fresh: usize,
-    limbo: RetireList<(u32, Size)>,
+    retired: RetireList<(u32, Size)>,
     taken: usize,
 }
 
@@ -188,7 +188,7 @@ impl Lines {
     ) -> Result<Self, Full> {
         let region = Arc::new(Region::new(lines)?);
         let free = vec![Vec::new(); sizes.len()];
-        Ok(Self { region, sizes, free, fresh: 1, limbo: RetireList::new(domain), taken: 0 })
+        Ok(Self { region, sizes, free, fresh: 1, retired: RetireList::new(domain), taken: 0 })
     }
 
     /// The memory.
@@ -219,8 +219,8 @@ impl Lines {
     /// Gives back what readers may still hold.
     pub(crate) fn retire(&mut self, line: u32, size: Size) {
         self.taken -= self.sizes[size] as usize;
-        self.limbo.retire((line, size));
-        if self.limbo.len().is_multiple_of(RETIRED_STEP) {
+        self.retired.retire((line, size));
+        if self.retired.len().is_multiple_of(RETIRED_STEP) {
             self.recycle();
         }
     }
@@ -234,7 +234,7 @@ impl Lines {
     /// Makes what no reader can hold any more free to be taken.
     pub(crate) fn recycle(&mut self) {
         let free = &mut self.free;
-        self.limbo.free(|(line, size)| free[size].push(line));
+        self.retired.free(|(line, size)| free[size].push(line));
     }
 
     /// Octets that are taken now.

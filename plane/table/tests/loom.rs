@@ -105,11 +105,11 @@ fn no_cell_is_used_again_under_a_reader() {
                 }
             })
         };
-        let mut limbo = RetireList::new(&domain);
+        let mut retired = RetireList::new(&domain);
         slot.store(1, loom::sync::atomic::Ordering::Release);
-        limbo.retire(0_usize);
+        retired.retire(0_usize);
         let mut free = Vec::new();
-        limbo.free(|cell| free.push(cell));
+        retired.free(|cell| free.push(cell));
         if let Some(cell) = free.pop() {
             // SAFETY: loom checks that nobody reads meanwhile.
             cells[cell].0.with_mut(|value| unsafe { *value = 12 });

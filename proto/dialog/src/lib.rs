@@ -29,7 +29,7 @@ mod subscription;
 
 pub use forks::{FORKS_MAX, Forks};
 pub use invite_usage::{InviteUsage, MayInvite, glare_delay};
-pub use offer_answer::{Clash, OfferAnswer, Part};
+pub use offer_answer::{OfferAnswer, OfferError, Part};
 pub use reliable::{PrackVerdict, ReliableReceiver, ReliableSender, Resend, RseqVerdict};
 pub use route_set::{ROUTES_MAX, RouteSet};
 pub use session_timer::{SessionAlarm, SessionPolicy, SessionTimer, TooSmall};

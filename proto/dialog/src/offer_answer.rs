@@ -16,7 +16,7 @@ pub enum Part {
 
 /// Why an offer cannot be taken now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clash {
+pub enum OfferError {
     /// Ours is outstanding: answer 491 (RFC 3261 §14.2, RFC 3311 §5.2).
     Pending,
     /// Theirs is not answered yet: answer 500 with a Retry-After of 0 to 10 s (RFC 3311 §5.2).
@@ -44,20 +44,21 @@ impl OfferAnswer {
     /// A description came in a request (`cseq` its number, `is_response` false) or in a response.
     ///
     /// # Errors
-    /// [`Clash`] when it is an offer at the wrong time; the state stays as it was.
-    pub fn received(&mut self, cseq: u32, is_response: bool) -> Result<Part, Clash> {
+    /// [`OfferError`] when it is an offer at the wrong time; the state stays as it was.
+    pub fn received(&mut self, cseq: u32, is_response: bool) -> Result<Part, OfferError> {
         self.step(cseq, is_response, Outstanding::Theirs)
     }
 
     /// We want to send a description in a request or in a response.
     ///
     /// # Errors
-    /// [`Clash`] when it would be an offer at the wrong time; keep it until the state is stable.
-    pub fn sending(&mut self, cseq: u32, is_response: bool) -> Result<Part, Clash> {
+    /// [`OfferError`] when it would be an offer at the wrong time; keep it until the state is
+    /// stable.
+    pub fn sending(&mut self, cseq: u32, is_response: bool) -> Result<Part, OfferError> {
         self.step(cseq, is_response, Outstanding::Ours)
     }
 
-    fn step(&mut self, cseq: u32, is_response: bool, by: Outstanding) -> Result<Part, Clash> {
+    fn step(&mut self, cseq: u32, is_response: bool, by: Outstanding) -> Result<Part, OfferError> {
         let ours = by == Outstanding::Ours;
         match self.outstanding {
             Outstanding::None if is_response && self.answered == Some((cseq, ours)) => {
@@ -70,11 +71,13 @@ impl OfferAnswer {
             }
             // The same offer again, in a later response to an INVITE without one.
             same if same == by && is_response => Ok(Part::Repeated),
-            Outstanding::Ours if ours => Err(Clash::Pending),
-            Outstanding::Theirs if !ours => Err(Clash::Unanswered),
+            Outstanding::Ours if ours => Err(OfferError::Pending),
+            Outstanding::Theirs if !ours => Err(OfferError::Unanswered),
             // The other way: the answer; but a request cannot answer a request except PRACK and
             // ACK, which the caller tells apart by `answering`.
-            _ if !is_response => Err(if ours { Clash::Unanswered } else { Clash::Pending }),
+            _ if !is_response => {
+                Err(if ours { OfferError::Unanswered } else { OfferError::Pending })
+            }
             _ => {
                 self.outstanding = Outstanding::None;
                 self.answered = Some((cseq, ours));
@@ -87,8 +90,8 @@ impl OfferAnswer {
     /// outstanding, else an offer (a PRACK only).
     ///
     /// # Errors
-    /// [`Clash`] when it is neither.
-    pub fn acknowledging(&mut self, ours: bool) -> Result<Part, Clash> {
+    /// [`OfferError`] when it is neither.
+    pub fn acknowledging(&mut self, ours: bool) -> Result<Part, OfferError> {
         let by = if ours { Outstanding::Ours } else { Outstanding::Theirs };
         match self.outstanding {
             Outstanding::None => {
@@ -96,7 +99,9 @@ impl OfferAnswer {
                 self.answered = None;
                 Ok(Part::Offer)
             }
-            other if other == by => Err(if ours { Clash::Pending } else { Clash::Unanswered }),
+            other if other == by => {
+                Err(if ours { OfferError::Pending } else { OfferError::Unanswered })
+            }
             _ => {
                 self.outstanding = Outstanding::None;
                 Ok(Part::Answer)
@@ -143,12 +148,12 @@ mod tests {
     fn two_offers_that_cross_get_491_and_a_second_one_500() {
         let mut ours = OfferAnswer::default();
         ours.sending(5, false).unwrap();
-        assert_eq!(ours.received(9, false), Err(Clash::Pending));
-        assert_eq!(ours.sending(6, false), Err(Clash::Pending));
+        assert_eq!(ours.received(9, false), Err(OfferError::Pending));
+        assert_eq!(ours.sending(6, false), Err(OfferError::Pending));
         let mut theirs = OfferAnswer::default();
         theirs.received(9, false).unwrap();
-        assert_eq!(theirs.received(10, false), Err(Clash::Unanswered));
-        assert_eq!(theirs.sending(6, false), Err(Clash::Unanswered));
+        assert_eq!(theirs.received(10, false), Err(OfferError::Unanswered));
+        assert_eq!(theirs.sending(6, false), Err(OfferError::Unanswered));
         assert_eq!(theirs.sending(9, true), Ok(Part::Answer));
     }
 

@@ -13,7 +13,7 @@ use sip::{Header, HeaderSet, Method, NameFilter, Shape};
 
 /// What is wrong with the rules, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Violation {
     /// Where, as a path of keys and indexes: `rule[0].do[1].value`.
     pub path: String,
     /// What is wrong, one sentence without a full stop.
@@ -25,7 +25,7 @@ pub struct Fault {
     pub unknown_realm: Option<String>,
 }
 
-impl Fault {
+impl Violation {
     fn new(path: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { path: path.into(), what: what.into(), hint: hint.into(), unknown_realm: None }
     }
@@ -56,11 +56,11 @@ impl Rules {
     ///
     /// # Errors
     /// Everything that is wrong, with paths that begin inside the section: `rule[0].do[1].set`.
-    pub fn compile(rules: &[RuleConfig], realms: &[&str]) -> Result<Self, Vec<Fault>> {
+    pub fn compile(rules: &[RuleConfig], realms: &[&str]) -> Result<Self, Vec<Violation>> {
         let mut issues = Vec::new();
         if rules.len() > RULES_MAX {
             let what = format!("more than {RULES_MAX} rules");
-            issues.push(Fault::new("rule", what, "join rules with the same conditions"));
+            issues.push(Violation::new("rule", what, "join rules with the same conditions"));
         }
         let mut compiled = Self { slots: vec![Vec::new(); 2 * realms.len()], ..Self::default() };
         for (index, rule) in (0u16..).zip(rules) {
@@ -81,12 +81,12 @@ impl Rules {
 /// Compiles one rule.
 struct Compiler<'i> {
     at: String,
-    issues: &'i mut Vec<Fault>,
+    issues: &'i mut Vec<Violation>,
 }
 
 impl Compiler<'_> {
     fn issue(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
-        self.issues.push(Fault::new(format!("{}{path}", self.at), what, hint));
+        self.issues.push(Violation::new(format!("{}{path}", self.at), what, hint));
     }
 
     fn rule(
@@ -131,8 +131,8 @@ impl Compiler<'_> {
         if let Some(name) = wanted.filter(|name| !realms.contains(name)) {
             let what = format!("no realm is called `{name}`");
             let hint = format!("the realms are {}", realms.join(", "));
-            let fault = Fault::new(format!("{}.realm", self.at), what, hint);
-            self.issues.push(Fault { unknown_realm: Some(name.to_owned()), ..fault });
+            let fault = Violation::new(format!("{}.realm", self.at), what, hint);
+            self.issues.push(Violation { unknown_realm: Some(name.to_owned()), ..fault });
         }
         for (realm, name) in (0u16..).zip(realms) {
             for direction in [Direction::In, Direction::Out] {

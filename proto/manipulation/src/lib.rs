@@ -26,7 +26,7 @@ mod splice;
 mod target;
 mod template;
 
-pub use compile::Fault;
+pub use compile::Violation;
 pub use config::{
     Action as ActionConfig, Condition as ConditionConfig, Direction, Kind, RuleConfig,
 };

@@ -1,7 +1,7 @@
 //! Header manipulation: which messages a rule takes, what it does to them, what stays as it came,
 //! and what is refused when rules are compiled.
 
-use manipulation::{Applied, Direction, Fault, RuleConfig, Rules, Scratch};
+use manipulation::{Applied, Direction, RuleConfig, Rules, Scratch, Violation};
 use sip::Message;
 
 const REALMS: [&str; 2] = ["access", "core"];
@@ -36,7 +36,7 @@ struct File {
     rule: Vec<RuleConfig>,
 }
 
-fn compile(text: &str) -> Result<Rules, Vec<Fault>> {
+fn compile(text: &str) -> Result<Rules, Vec<Violation>> {
     let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     Rules::compile(&file.rule, &REALMS)
 }
@@ -229,7 +229,7 @@ fn applies_is_a_cheap_yes_for_messages_some_rule_takes() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_its_place_and_its_mend() {
+fn what_cannot_be_meant_is_refused_with_its_place_and_its_hint() {
     let add = "[[rule.do]]\nadd = 'X-A'\nvalue = 'y'\n";
     for (rule, path, what, hint) in [
         (

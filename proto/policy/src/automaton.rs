@@ -4,7 +4,7 @@
 //! that the expression does not tell apart are one column. A state from which nothing can match,
 //! or everything does, ends the walk.
 
-use super::Wrong;
+use super::InvalidText;
 use super::expression::{Node, Ranges};
 use std::collections::BTreeMap;
 
@@ -37,12 +37,12 @@ struct Program {
     symbols: Vec<Ranges>,
 }
 
-fn too_large() -> Wrong {
-    Wrong::new("the expression is too large", "repeat less, or split the rule")
+fn too_large() -> InvalidText {
+    InvalidText::new("the expression is too large", "repeat less, or split the rule")
 }
 
 impl Program {
-    fn push(&mut self, instruction: Instruction) -> Result<usize, Wrong> {
+    fn push(&mut self, instruction: Instruction) -> Result<usize, InvalidText> {
         if self.instructions.len() == INSTRUCTIONS_MAX {
             return Err(too_large());
         }
@@ -51,7 +51,7 @@ impl Program {
     }
 
     /// Adds a node that goes on to `next`; returns where it begins.
-    fn add(&mut self, node: &Node, next: usize) -> Result<usize, Wrong> {
+    fn add(&mut self, node: &Node, next: usize) -> Result<usize, InvalidText> {
         match node {
             Node::Symbol(ranges) => {
                 let number = self.symbols.iter().position(|known| known == ranges);
@@ -200,7 +200,7 @@ pub struct Automaton {
 
 impl Automaton {
     /// Compiles an expression.
-    pub fn compile(text: &str) -> Result<Self, Wrong> {
+    pub fn compile(text: &str) -> Result<Self, InvalidText> {
         let node = Node::parse(text)?;
         let mut program = Program::default();
         let found = program.push(Instruction::Match)?;
@@ -288,7 +288,7 @@ impl<'p> Builder<'p> {
         Self { program, columns, known: BTreeMap::from([(Set::default(), DEAD)]), sets, accepts }
     }
 
-    fn build(mut self, start: usize) -> Result<Automaton, Wrong> {
+    fn build(mut self, start: usize) -> Result<Automaton, InvalidText> {
         let mut first = Set::default();
         self.program.reach(start, true, false, &mut first);
         let is_sure = self.program.has_match(&first);
@@ -320,7 +320,7 @@ impl<'p> Builder<'p> {
         next
     }
 
-    fn number(&mut self, set: Set) -> Result<u16, Wrong> {
+    fn number(&mut self, set: Set) -> Result<u16, InvalidText> {
         if self.program.has_match(&set) {
             return Ok(SURE);
         }
@@ -332,7 +332,7 @@ impl<'p> Builder<'p> {
         Ok(number)
     }
 
-    fn push(&mut self, set: Set, at_start: bool) -> Result<u16, Wrong> {
+    fn push(&mut self, set: Set, at_start: bool) -> Result<u16, InvalidText> {
         if (self.sets.len() + 1) * self.columns.samples.len() > CELLS_MAX {
             return Err(too_large());
         }

@@ -1,7 +1,7 @@
 //! Communities of four, eight and twelve octets as lines of a list, and as sets (RFC 1997,
 //! RFC 4360, RFC 8092).
 
-use super::Wrong;
+use super::InvalidText;
 use bgp::codec::WellKnownCommunity;
 use core::net::Ipv4Addr;
 
@@ -111,8 +111,8 @@ pub struct Line {
 
 impl Line {
     /// Reads one, as in a site file or as people are shown it.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        let wrong = || Wrong::new(format!("`{text}` is no community"), MEND);
+    pub fn parse(text: &str) -> Result<Self, InvalidText> {
+        let wrong = || InvalidText::new(format!("`{text}` is no community"), MEND);
         let known = WellKnownCommunity::ALL.iter().find(|known| known.name() == text);
         if let Some(known) = known {
             return Ok(Self::exactly(Kind::Standard, known.number().into()));

@@ -9,7 +9,7 @@ use super::config::{
     SetConfig, Then,
 };
 use super::prefix_set::{self, PREFIXES_MAX, PrefixSet};
-use super::{Fate, NewNextHop, Policies, Policy, Rule, Wrong};
+use super::{Disposition, InvalidText, NewNextHop, Policies, Policy, Rule};
 use bgp::codec::Origin;
 use bgp::family::Family;
 use core::fmt;
@@ -28,7 +28,7 @@ const PREPEND_MAX: u8 = 32;
 
 /// What is wrong with a policy, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Violation {
     /// Where, as a path of keys and indexes: `policy[0].rule[1].match.prefixes[3]`.
     pub path: String,
     /// The name of the policy.
@@ -44,7 +44,7 @@ pub struct Fault {
     pub unknown_family: Option<String>,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Violation {
     /// `policy customers, rule 2, match.prefixes[3]: what; hint`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "policy {}", self.policy)?;
@@ -64,7 +64,7 @@ impl Policies {
     ///
     /// # Errors
     /// Everything that is wrong, with paths that begin at the site: `policy[0].rule[1].set.med`.
-    pub fn compile(configs: &[PolicyConfig]) -> Result<Self, Vec<Fault>> {
+    pub fn compile(configs: &[PolicyConfig]) -> Result<Self, Vec<Violation>> {
         let mut faults = Vec::new();
         let mut all = Self { policies: Vec::new(), names: BTreeMap::new() };
         for (index, config) in configs.iter().enumerate() {
@@ -91,17 +91,17 @@ struct Compiler<'c> {
     at: String,
     policy: &'c str,
     rule: Option<usize>,
-    faults: &'c mut Vec<Fault>,
+    faults: &'c mut Vec<Violation>,
 }
 
 impl Compiler<'_> {
     fn fault(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
-        self.wrong(path, Wrong::new(what, hint));
+        self.wrong(path, InvalidText::new(what, hint));
     }
 
-    fn wrong(&mut self, path: &str, wrong: Wrong) {
+    fn wrong(&mut self, path: &str, wrong: InvalidText) {
         let rule = self.rule.map_or_else(String::new, |rule| format!(".rule[{rule}]"));
-        self.faults.push(Fault {
+        self.faults.push(Violation {
             path: format!("{}{rule}{path}", self.at),
             policy: self.policy.to_owned(),
             rule: self.rule.map(|rule| rule + 1),
@@ -112,7 +112,7 @@ impl Compiler<'_> {
     }
 
     /// The value, or a fault in its place.
-    fn or_fault<T>(&mut self, path: &str, value: Result<T, Wrong>) -> Option<T> {
+    fn or_fault<T>(&mut self, path: &str, value: Result<T, InvalidText>) -> Option<T> {
         value.map_err(|wrong| self.wrong(path, wrong)).ok()
     }
 
@@ -131,7 +131,7 @@ impl Compiler<'_> {
             rules.push(compiled);
         }
         self.rule = None;
-        Policy::new(config.name.clone(), rules, config.default == Fate::Accept)
+        Policy::new(config.name.clone(), rules, config.default == Disposition::Accept)
     }
 
     /// Nothing stands below a rule that decides about every route.
@@ -195,7 +195,7 @@ impl Compiler<'_> {
         path: &str,
         list: Option<&[String]>,
         most: usize,
-        read: impl Fn(&str) -> Result<T, Wrong>,
+        read: impl Fn(&str) -> Result<T, InvalidText>,
     ) -> Option<Vec<T>> {
         let list = list?;
         if list.is_empty() {
@@ -217,7 +217,7 @@ impl Compiler<'_> {
         &mut self,
         path: &str,
         list: Option<&[String]>,
-        read: impl Fn(&str) -> Result<prefix_set::Line, Wrong>,
+        read: impl Fn(&str) -> Result<prefix_set::Line, InvalidText>,
     ) -> Option<PrefixSet> {
         self.lines(path, list, PREFIXES_MAX, read).map(|lines| PrefixSet::new(&lines))
     }
@@ -227,8 +227,9 @@ impl Compiler<'_> {
             Family::named(name).ok_or_else(|| {
                 let names: Vec<&str> = Family::ALL.iter().map(|family| family.name()).collect();
                 let what = format!("no family is called `{name}`");
-                let wrong = Wrong::new(what, format!("the families are {}", names.join(", ")));
-                Wrong { unknown_family: Some(name.to_owned()), ..wrong }
+                let wrong =
+                    InvalidText::new(what, format!("the families are {}", names.join(", ")));
+                InvalidText { unknown_family: Some(name.to_owned()), ..wrong }
             })
         };
         let most = Family::ALL.len();
@@ -374,17 +375,20 @@ enum PeerLine {
 }
 
 impl PeerLine {
-    fn parse(text: &str) -> Result<Self, Wrong> {
+    fn parse(text: &str) -> Result<Self, InvalidText> {
         if let Some(asn) = text.strip_prefix("as ") {
             let asn = asn.trim_start().parse();
-            let wrong = |_| Wrong::new(format!("`{text}` is no AS"), "write as 65001");
+            let wrong = |_| InvalidText::new(format!("`{text}` is no AS"), "write as 65001");
             return asn.map(Self::As).map_err(wrong);
         }
         if text.contains('/') || text.parse::<core::net::IpAddr>().is_ok() {
             return prefix_set::Line::parse_addresses(text).map(Self::Addresses);
         }
         if text.is_empty() {
-            return Err(Wrong::new("an empty name", "write the name of a peer or of a group"));
+            return Err(InvalidText::new(
+                "an empty name",
+                "write the name of a peer or of a group",
+            ));
         }
         Ok(Self::Name(text.to_owned()))
     }
@@ -404,7 +408,7 @@ fn digits<T: core::str::FromStr>(text: &str) -> Option<T> {
     is_number.then(|| text.parse().ok())?
 }
 
-fn read_bounds(bounds: &Bounds) -> Result<(u32, u32), Wrong> {
+fn read_bounds(bounds: &Bounds) -> Result<(u32, u32), InvalidText> {
     let text = match bounds {
         Bounds::Exactly(number) => return Ok((*number, *number)),
         Bounds::Text(text) => text,
@@ -417,14 +421,14 @@ fn read_bounds(bounds: &Bounds) -> Result<(u32, u32), Wrong> {
     };
     bounds.filter(|(least, most)| least <= most).ok_or_else(|| {
         let hint = "write 10, \"10-20\", \"10-\" or \"-20\", of at most 4294967295";
-        Wrong::new(format!("`{text}` are no bounds"), hint)
+        InvalidText::new(format!("`{text}` are no bounds"), hint)
     })
 }
 
-fn read_amount(amount: &AmountConfig, most: u64) -> Result<Amount, Wrong> {
+fn read_amount(amount: &AmountConfig, most: u64) -> Result<Amount, InvalidText> {
     let wrong = |text: &str| {
         let hint = format!("write 10, \"+5\", \"-5\" or \"none\", of at most {most}");
-        Wrong::new(format!("`{text}` is no number and no change"), hint)
+        InvalidText::new(format!("`{text}` is no number and no change"), hint)
     };
     let (amount, number, text) = match amount {
         AmountConfig::Exactly(number) => {
@@ -444,10 +448,11 @@ fn read_amount(amount: &AmountConfig, most: u64) -> Result<Amount, Wrong> {
     amount.filter(|_| number <= most).ok_or_else(|| wrong(&text))
 }
 
-fn read_next_hop(text: &str) -> Result<NewNextHop, Wrong> {
+fn read_next_hop(text: &str) -> Result<NewNextHop, InvalidText> {
     if text == "self" {
         return Ok(NewNextHop::Own);
     }
-    let wrong = |_| Wrong::new(format!("`{text}` is no next hop"), "write self or an address");
+    let wrong =
+        |_| InvalidText::new(format!("`{text}` is no next hop"), "write self or an address");
     text.parse().map(NewNextHop::Address).map_err(wrong)
 }

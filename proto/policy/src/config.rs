@@ -12,7 +12,7 @@ pub struct PolicyConfig {
     pub name: String,
     /// What becomes of routes that no rule decides: `accept` or `reject`.
     #[serde(default)]
-    pub default: Fate,
+    pub default: Disposition,
     /// The rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rule: Vec<RuleConfig>,
@@ -21,7 +21,7 @@ pub struct PolicyConfig {
 /// What becomes of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub enum Disposition {
     /// It is taken.
     Accept,
     /// It is not.

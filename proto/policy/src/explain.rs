@@ -1,6 +1,6 @@
 //! Why a policy says what it says, for people.
 
-use super::{Fate, Policy, Scratch, Subject, Then, Verdict};
+use super::{Disposition, Policy, Scratch, Subject, Then, Verdict};
 use core::fmt;
 
 /// What came of asking a rule.
@@ -33,7 +33,7 @@ pub struct Explanation {
     /// The rules that were asked, in their order.
     pub steps: Vec<Step>,
     /// What is done where no rule decided.
-    pub default: Fate,
+    pub default: Disposition,
 }
 
 impl Explanation {
@@ -65,7 +65,7 @@ impl Policy {
             Step { rule: index + 1, name: name.unwrap_or_default(), outcome }
         };
         let steps = outcomes.into_iter().enumerate().map(step).collect();
-        let default = if self.accepts { Fate::Accept } else { Fate::Reject };
+        let default = if self.accepts { Disposition::Accept } else { Disposition::Reject };
         (verdict, Explanation { policy: self.name.clone(), steps, default })
     }
 }
@@ -89,8 +89,8 @@ impl fmt::Display for Explanation {
         }
         match (self.decided(), self.default) {
             (Some(_), _) => Ok(()),
-            (None, Fate::Accept) => writeln!(f, "policy {} default: accepts", self.policy),
-            (None, Fate::Reject) => writeln!(f, "policy {} default: rejects", self.policy),
+            (None, Disposition::Accept) => writeln!(f, "policy {} default: accepts", self.policy),
+            (None, Disposition::Reject) => writeln!(f, "policy {} default: rejects", self.policy),
         }
     }
 }

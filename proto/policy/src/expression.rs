@@ -7,7 +7,7 @@
 //! asns        = asn / asn-asn
 //! ```
 
-use super::Wrong;
+use super::InvalidText;
 
 /// Octets of an expression.
 const EXPRESSION_BYTES_MAX: usize = 8_192;
@@ -38,14 +38,14 @@ pub enum Node {
 
 impl Node {
     /// Reads an expression.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    pub fn parse(text: &str) -> Result<Self, InvalidText> {
         if text.trim().is_empty() {
             let hint = "take it out, or write ^$ for the empty path";
-            return Err(Wrong::new("the expression is empty", hint));
+            return Err(InvalidText::new("the expression is empty", hint));
         }
         if text.len() > EXPRESSION_BYTES_MAX {
             let what = format!("the expression is longer than {EXPRESSION_BYTES_MAX} octets");
-            return Err(Wrong::new(what, "split the rule"));
+            return Err(InvalidText::new(what, "split the rule"));
         }
         let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0 };
         let node = parser.either()?;
@@ -63,8 +63,8 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn wrong(&self, what: &str, hint: &str) -> Wrong {
-        Wrong::new(format!("{what}, at character {} of the expression", self.at + 1), hint)
+    fn wrong(&self, what: &str, hint: &str) -> InvalidText {
+        InvalidText::new(format!("{what}, at character {} of the expression", self.at + 1), hint)
     }
 
     /// The next octet that is not blank.
@@ -81,7 +81,7 @@ impl Parser<'_> {
         is_it
     }
 
-    fn either(&mut self) -> Result<Node, Wrong> {
+    fn either(&mut self) -> Result<Node, InvalidText> {
         let mut all = vec![self.sequence()?];
         while self.take(b'|') {
             all.push(self.sequence()?);
@@ -100,7 +100,7 @@ impl Parser<'_> {
         }
     }
 
-    fn sequence(&mut self) -> Result<Node, Wrong> {
+    fn sequence(&mut self) -> Result<Node, InvalidText> {
         let mut all = Vec::new();
         while let Some(octet) = self.peek().filter(|octet| !matches!(octet, b'|' | b')')) {
             let atom = self.atom(octet)?;
@@ -109,7 +109,7 @@ impl Parser<'_> {
         Ok(if all.len() == 1 { all.remove(0) } else { Node::Sequence(all) })
     }
 
-    fn atom(&mut self, octet: u8) -> Result<Node, Wrong> {
+    fn atom(&mut self, octet: u8) -> Result<Node, InvalidText> {
         match octet {
             b'0'..=b'9' => return Ok(Node::Symbol(vec![self.range()?])),
             b'[' => return self.set(),
@@ -137,7 +137,7 @@ impl Parser<'_> {
         })
     }
 
-    fn group(&mut self) -> Result<Node, Wrong> {
+    fn group(&mut self) -> Result<Node, InvalidText> {
         if self.depth == DEPTH_MAX {
             let what = format!("more than {DEPTH_MAX} parentheses inside of each other");
             return Err(self.wrong(&what, "write it flatter"));
@@ -162,7 +162,7 @@ impl Parser<'_> {
     }
 
     /// An AS, or a range of them.
-    fn range(&mut self) -> Result<(u32, u32), Wrong> {
+    fn range(&mut self) -> Result<(u32, u32), InvalidText> {
         let start = self.at;
         let range = self.digits().and_then(|least| {
             if self.text.get(self.at) != Some(&b'-') {
@@ -177,7 +177,7 @@ impl Parser<'_> {
         })
     }
 
-    fn set(&mut self) -> Result<Node, Wrong> {
+    fn set(&mut self) -> Result<Node, InvalidText> {
         self.at += 1;
         let is_inverse = self.take(b'^');
         let mut ranges = Vec::new();
@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(Node::Symbol(if is_inverse { inverse(ranges) } else { ranges }))
     }
 
-    fn repeated(&mut self, node: Node) -> Result<Node, Wrong> {
+    fn repeated(&mut self, node: Node) -> Result<Node, InvalidText> {
         let bounds = match self.peek() {
             Some(b'*') => (0, None),
             Some(b'+') => (1, None),
@@ -213,7 +213,7 @@ impl Parser<'_> {
     }
 
     /// The numbers in braces, up to the closing one.
-    fn counts(&mut self) -> Result<(usize, Option<usize>), Wrong> {
+    fn counts(&mut self) -> Result<(usize, Option<usize>), InvalidText> {
         let start = self.at;
         self.at += 1;
         let least = self.digits();

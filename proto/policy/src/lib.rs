@@ -6,7 +6,7 @@
 //!                      set.…                         changes
 //!                      then = accept reject next     how it goes on
 //! ```
-//! - [`Policies::compile`] reads the tables; what cannot be meant is a [`Fault`].
+//! - [`Policies::compile`] reads the tables; what cannot be meant is a [`Violation`].
 //! - [`Policy::evaluate`] decides about a [`Subject`] and allocates nothing once its [`Scratch`]
 //!   has grown. [`Policy::explain`] says which rule decided, and why the others did not.
 //! - [`Policy::inputs`] says what a verdict depends on, so that it can be kept: per attribute set
@@ -50,9 +50,9 @@ mod expression;
 mod prefix_set;
 mod route;
 
-pub use compile::Fault;
+pub use compile::Violation;
 pub use config::{
-    AmountConfig, Bounds, CommunitiesConfig, Fate, MatchConfig, OriginConfig, PolicyConfig,
+    AmountConfig, Bounds, CommunitiesConfig, Disposition, MatchConfig, OriginConfig, PolicyConfig,
     PrependConfig, RuleConfig, SetConfig, Then, Validation,
 };
 pub use explain::{Explanation, Outcome, Step};
@@ -65,14 +65,14 @@ use std::collections::BTreeMap;
 
 /// What is wrong with a text of the configuration, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Wrong {
+struct InvalidText {
     what: String,
     hint: String,
-    /// As in a [`Fault`].
+    /// As in a [`Violation`].
     unknown_family: Option<String>,
 }
 
-impl Wrong {
+impl InvalidText {
     fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into(), unknown_family: None }
     }

@@ -5,7 +5,7 @@
 //! together. A line never allows lengths shorter than its own, so that what lies deeper than the
 //! asked prefix does not count by itself.
 
-use super::Wrong;
+use super::InvalidText;
 use bgp::family::Family;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -102,9 +102,10 @@ impl Prefix {
     }
 
     /// Reads `10.0.0.0/8`, or an address alone.
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        let wrong =
-            || Wrong::new(format!("`{text}` is no prefix"), "write 10.0.0.0/8 or 2001:db8::/32");
+    fn parse(text: &str) -> Result<Self, InvalidText> {
+        let wrong = || {
+            InvalidText::new(format!("`{text}` is no prefix"), "write 10.0.0.0/8 or 2001:db8::/32")
+        };
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
             None => (text, None),
@@ -113,11 +114,14 @@ impl Prefix {
         let bits = bits.unwrap_or_else(|| Self::host(address).bits());
         let prefix = Self::new(address, bits).ok_or_else(|| {
             let most = Self::host(address).bits();
-            Wrong::new(format!("`{text}` is longer than an address"), format!("at most /{most}"))
+            InvalidText::new(
+                format!("`{text}` is longer than an address"),
+                format!("at most /{most}"),
+            )
         })?;
         if prefix.address() != address {
             let what = format!("`{text}` has bits behind its length");
-            return Err(Wrong::new(what, format!("write {}/{bits}", prefix.address())));
+            return Err(InvalidText::new(what, format!("write {}/{bits}", prefix.address())));
         }
         Ok(prefix)
     }
@@ -142,7 +146,7 @@ pub struct Line {
 
 impl Line {
     /// Reads `10.0.0.0/8`, `10.0.0.0/8 le 24`, `10.0.0.0/8 ge 20`, `10.0.0.0/8 ge 20 le 24`.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    pub fn parse(text: &str) -> Result<Self, InvalidText> {
         let mut words = text.split_ascii_whitespace();
         let prefix = Prefix::parse(words.next().unwrap_or_default())?;
         let (mut least, mut most) = (None, None);
@@ -152,7 +156,7 @@ impl Line {
                 "le" => &mut most,
                 _ => {
                     let what = format!("`{word}` means nothing behind a prefix");
-                    return Err(Wrong::new(what, "write ge or le and a length"));
+                    return Err(InvalidText::new(what, "write ge or le and a length"));
                 }
             };
             let number = words.next().and_then(|it| it.parse::<u8>().ok());
@@ -160,7 +164,7 @@ impl Line {
             let Some(number) = number.filter(|_| bound.is_none()) else {
                 let range = format!("{} to {}", prefix.bits(), prefix.bits_max());
                 let what = format!("`{text}`: {word} takes one length from {range}");
-                return Err(Wrong::new(what, "lengths count from the start of the address"));
+                return Err(InvalidText::new(what, "lengths count from the start of the address"));
             };
             *bound = Some(number);
         }
@@ -168,13 +172,13 @@ impl Line {
         let (least, most) = (least.unwrap_or(prefix.bits()), most.unwrap_or(none));
         if least > most {
             let what = format!("`{text}` allows no length");
-            return Err(Wrong::new(what, format!("write ge {most} le {least}")));
+            return Err(InvalidText::new(what, format!("write ge {most} le {least}")));
         }
         Ok(Self { prefix, least, most })
     }
 
     /// Reads an address, or a prefix that means every address inside of it.
-    pub fn parse_addresses(text: &str) -> Result<Self, Wrong> {
+    pub fn parse_addresses(text: &str) -> Result<Self, InvalidText> {
         let prefix = Prefix::parse(text)?;
         Ok(Self { prefix, least: prefix.bits(), most: prefix.bits_max() })
     }

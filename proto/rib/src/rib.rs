@@ -399,10 +399,10 @@ impl Rib {
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
         let (own, number) = (*own, peer);
-        let mut desk =
+        let mut context =
             ImportContext { own, number, peer: known, interest, metrics, policy, changed };
         let mut marked = Vec::new();
-        desk.mark(attributes, &mut marked);
+        context.mark(attributes, &mut marked);
         let attributes = if marked.is_empty() { attributes } else { &marked };
         let arrival = Arrival { routes, attributes, next_hop };
         let Some(any) = &mut tables[family as usize] else { return 0 };
@@ -410,17 +410,17 @@ impl Rib {
             return 0;
         }
         match &mut **any {
-            Any::Ipv4(table) => desk.announce(table, arrival, |_, _| {}),
-            Any::Ipv6(table) => desk.announce(table, arrival, |_, _| {}),
+            Any::Ipv4(table) => context.announce(table, arrival, |_, _| {}),
+            Any::Ipv6(table) => context.announce(table, arrival, |_, _| {}),
             Any::Other(table) if family == Family::RouteTarget => {
                 let mut turned = Vec::new();
-                let count = desk.announce(table, arrival, |key, stands| {
+                let count = context.announce(table, arrival, |key, stands| {
                     turned.push((key.clone(), stands));
                 });
                 turned.iter().for_each(|(key, stands)| interest.want(peer, key, *stands));
                 count
             }
-            Any::Other(table) => desk.announce(table, arrival, |_, _| {}),
+            Any::Other(table) => context.announce(table, arrival, |_, _| {}),
         }
     }
 
@@ -430,19 +430,19 @@ impl Rib {
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();
         let (own, number) = (*own, peer);
-        let mut desk =
+        let mut context =
             ImportContext { own, number, peer: known, interest, metrics, policy, changed };
         let Some(any) = &mut tables[family as usize] else { return 0 };
         match &mut **any {
-            Any::Ipv4(table) => desk.withdraw(table, routes, |_| {}),
-            Any::Ipv6(table) => desk.withdraw(table, routes, |_| {}),
+            Any::Ipv4(table) => context.withdraw(table, routes, |_| {}),
+            Any::Ipv6(table) => context.withdraw(table, routes, |_| {}),
             Any::Other(table) if family == Family::RouteTarget => {
                 let mut gone = Vec::new();
-                let count = desk.withdraw(table, routes, |key| gone.push(key.clone()));
+                let count = context.withdraw(table, routes, |key| gone.push(key.clone()));
                 gone.iter().for_each(|key| interest.want(peer, key, false));
                 count
             }
-            Any::Other(table) => desk.withdraw(table, routes, |_| {}),
+            Any::Other(table) => context.withdraw(table, routes, |_| {}),
         }
     }
 
@@ -621,9 +621,10 @@ impl Rib {
         let (own, policy, mut key) = (*own, policy.as_deref(), Vec::new());
         for (number, path) in paths {
             let Some(peer) = peers.find_mut(number) else { continue };
-            let mut desk = ImportContext { own, number, peer, interest, metrics, policy, changed };
+            let mut context =
+                ImportContext { own, number, peer, interest, metrics, policy, changed };
             with!(&mut **any, table => {
-                if desk.rejudge(table, path) {
+                if context.rejudge(table, path) {
                     key.clear();
                     let Path { entry, path_id, .. } = table.paths[path as usize];
                     Key::octets(&table.entries[entry as usize].key, &mut key);

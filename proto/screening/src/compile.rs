@@ -2,7 +2,7 @@
 
 use crate::config::{Own, RuleFile, Velocity};
 use crate::index::{ANY, Entry, Filling, Others, Prefixes};
-use crate::rule::{Action, Fault, ReadCodes, Rule};
+use crate::rule::{Action, ReadCodes, Rule, Violation};
 use crate::velocity::{SUBSCRIBERS_MAX, Ways};
 use sccp::Pattern;
 use sccp::codec::{Digits, Title};
@@ -44,14 +44,18 @@ pub(crate) struct Index {
 }
 
 /// Reads the rules.
-pub(crate) fn rules(file: &RuleFile, codes: ReadCodes<'_>, faults: &mut Vec<Fault>) -> Vec<Rule> {
+pub(crate) fn rules(
+    file: &RuleFile,
+    codes: ReadCodes<'_>,
+    faults: &mut Vec<Violation>,
+) -> Vec<Rule> {
     let mut names = BTreeSet::new();
     let mut rules = Vec::with_capacity(file.rule.len());
     for (n, rule) in file.rule.iter().enumerate() {
         let at = format!("rule[{n}]");
         if rule.name.is_empty() || !names.insert(&rule.name) {
             let what = format!("`{}` names no rule, or two of them", rule.name);
-            faults.push(Fault::new(format!("{at}.name"), what, "give each a name of its own"));
+            faults.push(Violation::new(format!("{at}.name"), what, "give each a name of its own"));
         }
         rules.push(Rule::read(rule, &at, codes, faults));
         // Each wrong word is compared with all that might have been meant.
@@ -63,7 +67,7 @@ pub(crate) fn rules(file: &RuleFile, codes: ReadCodes<'_>, faults: &mut Vec<Faul
 }
 
 /// What is a network's own: beginnings of IMSIs, and of titles.
-pub(crate) fn own(own: &Own, faults: &mut Vec<Fault>) -> [Prefixes; 2] {
+pub(crate) fn own(own: &Own, faults: &mut Vec<Violation>) -> [Prefixes; 2] {
     [("own.imsi", &own.imsi), ("own.titles", &own.titles)].map(|(at, words)| {
         let mut table = Filling::default();
         let entry = Entry { operation: ANY, is_open: false, rule: 0 };
@@ -72,7 +76,7 @@ pub(crate) fn own(own: &Own, faults: &mut Vec<Fault>) -> [Prefixes; 2] {
         if words.len() > BEGINNINGS_MAX || table.shapes() > SHAPES_MAX {
             let what = format!("{} beginnings, {} forms with `?`", words.len(), table.shapes());
             let hint = format!("use at most {BEGINNINGS_MAX}, and {SHAPES_MAX} forms");
-            faults.push(Fault::new(at.to_owned(), what, hint));
+            faults.push(Violation::new(at.to_owned(), what, hint));
         }
         table.done()
     })
@@ -108,14 +112,14 @@ impl Networks {
     }
 
     /// Reads them.
-    pub(crate) fn read(file: &RuleFile, faults: &mut Vec<Fault>) -> Self {
+    pub(crate) fn read(file: &RuleFile, faults: &mut Vec<Violation>) -> Self {
         let mut names = BTreeSet::new();
         let (mut imsi, mut title) = (Beginnings::default(), Beginnings::default());
         let mut all = Vec::with_capacity(file.operator.len());
         for (n, it) in file.operator.iter().enumerate() {
             let at = format!("operator[{n}]");
             let mut fault = |key: &str, what: String, hint: &str| {
-                faults.push(Fault::new(format!("{at}.{key}"), what, hint));
+                faults.push(Violation::new(format!("{at}.{key}"), what, hint));
             };
             if it.name.is_empty() || !names.insert(&it.name) {
                 let what = format!("`{}` names no network, or two of them", it.name);
@@ -144,11 +148,11 @@ impl Networks {
 }
 
 /// Says whether what is asked for last places is too much.
-pub(crate) fn check(velocity: &Velocity, faults: &mut Vec<Fault>) {
+pub(crate) fn check(velocity: &Velocity, faults: &mut Vec<Violation>) {
     if velocity.subscribers_max > SUBSCRIBERS_MAX {
         let what = format!("room for {} subscribers", velocity.subscribers_max);
         let at = "velocity.subscribers_max".to_owned();
-        faults.push(Fault::new(at, what, format!("use at most {SUBSCRIBERS_MAX}")));
+        faults.push(Violation::new(at, what, format!("use at most {SUBSCRIBERS_MAX}")));
     }
 }
 
@@ -166,7 +170,7 @@ impl Beginnings {
         n: usize,
         at: &str,
         words: &[String],
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<Violation>,
     ) -> Vec<Pattern> {
         let patterns = patterns(at, words, faults);
         let entry = Entry { operation: ANY, is_open: false, rule: machine::narrow::place(n) };
@@ -178,22 +182,22 @@ impl Beginnings {
         if is_taken {
             let what = "it has a beginning that another network has".to_owned();
             let hint = "the longest beginning counts: let it stand with one of them";
-            faults.push(Fault::new(at.to_owned(), what, hint));
+            faults.push(Violation::new(at.to_owned(), what, hint));
         }
         patterns
     }
 
-    fn done(self, at: &str, faults: &mut Vec<Fault>) -> Prefixes {
+    fn done(self, at: &str, faults: &mut Vec<Violation>) -> Prefixes {
         let shapes = self.table.shapes();
         if shapes > SHAPES_MAX {
             let what = format!("they have {shapes} forms with `?`");
-            faults.push(Fault::new(at.to_owned(), what, format!("use at most {SHAPES_MAX}")));
+            faults.push(Violation::new(at.to_owned(), what, format!("use at most {SHAPES_MAX}")));
         }
         self.table.done()
     }
 }
 
-fn patterns(at: &str, words: &[String], faults: &mut Vec<Fault>) -> Vec<Pattern> {
+fn patterns(at: &str, words: &[String], faults: &mut Vec<Violation>) -> Vec<Pattern> {
     let mut all = Vec::new();
     for (n, word) in words.iter().enumerate() {
         match Pattern::parse(word).filter(|it| it.len() <= crate::index::KEY_DIGITS) {
@@ -201,7 +205,7 @@ fn patterns(at: &str, words: &[String], faults: &mut Vec<Fault>) -> Vec<Pattern>
             None => {
                 let what = format!("`{word}` is no beginning of at most 15 digits");
                 let hint = "write digits, `?`, `[1-3]` or `4470..4479`";
-                faults.push(Fault::new(format!("{at}[{n}]"), what, hint));
+                faults.push(Violation::new(format!("{at}[{n}]"), what, hint));
             }
         }
     }
@@ -209,7 +213,7 @@ fn patterns(at: &str, words: &[String], faults: &mut Vec<Fault>) -> Vec<Pattern>
 }
 
 /// Which table a rule stands in.
-pub(crate) fn index(rules: &[Rule], counts: bool, faults: &mut Vec<Fault>) -> Index {
+pub(crate) fn index(rules: &[Rule], counts: bool, faults: &mut Vec<Violation>) -> Index {
     let [mut calling, mut called, mut imsi] =
         [const { None::<Filling> }; 3].map(Option::unwrap_or_default);
     let mut others = Others::default();
@@ -250,7 +254,7 @@ pub(crate) fn index(rules: &[Rule], counts: bool, faults: &mut Vec<Fault>) -> In
     if count > ENTRIES_MAX || shapes.iter().any(|it| *it > SHAPES_MAX) {
         let what = format!("the rules have {count} beginnings, and {shapes:?} forms with `?`");
         let hint = format!("use at most {ENTRIES_MAX}, and {SHAPES_MAX} forms");
-        faults.push(Fault::new("rule".to_owned(), what, hint));
+        faults.push(Violation::new("rule".to_owned(), what, hint));
     }
     Index { calling: calling.done(), called: called.done(), imsi: imsi.done(), others }
 }

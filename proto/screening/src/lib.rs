@@ -31,7 +31,7 @@ mod velocity;
 
 pub use answer::{abort, answer};
 pub use names::{ContextId, OperationId};
-pub use rule::{Action, Fault, ReadCodes};
+pub use rule::{Action, ReadCodes, Violation};
 pub use screen::{OPERATORS_MAX, RULES_MAX, Screen, Verdict};
 pub use subject::{Subject, Unreadable, Way};
 pub use velocity::{LastPlaces, Seen};

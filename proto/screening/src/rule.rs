@@ -10,7 +10,7 @@ pub type ReadCodes<'a> = &'a dyn Fn(&str) -> Option<(u32, u32)>;
 
 /// What is wrong with a word of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Violation {
     /// Where: `rule[3].operations[0]`.
     pub at: String,
     /// What.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub hint: String,
 }
 
-impl Fault {
+impl Violation {
     pub(crate) fn new(at: String, what: String, hint: impl Into<String>) -> Self {
         Self { at, what, hint: hint.into() }
     }
@@ -93,7 +93,7 @@ impl Rule {
         rule: &Written,
         at: &str,
         codes: ReadCodes<'_>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<Violation>,
     ) -> Self {
         let mut words = Words { at, faults };
         Self {
@@ -155,12 +155,12 @@ const fn is_in(own: (u32, u32), other: (u32, u32)) -> bool {
 /// The words of a rule while they are read.
 struct Words<'a> {
     at: &'a str,
-    faults: &'a mut Vec<Fault>,
+    faults: &'a mut Vec<Violation>,
 }
 
 impl Words<'_> {
     fn fault(&mut self, key: &str, what: String, hint: impl Into<String>) {
-        self.faults.push(Fault::new(format!("{}.{key}", self.at), what, hint));
+        self.faults.push(Violation::new(format!("{}.{key}", self.at), what, hint));
     }
 
     fn operations(&mut self, words: &[String]) -> Option<Operations> {

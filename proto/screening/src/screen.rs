@@ -6,7 +6,7 @@ use crate::config::{Location, Own, RuleFile, Subscriber};
 use crate::imsi::{self, Places, Tells};
 use crate::index::Prefixes;
 use crate::names::OperationId;
-use crate::rule::{Action, Fault, ReadCodes, Rule};
+use crate::rule::{Action, ReadCodes, Rule, Violation};
 use crate::subject::{Subject, Unreadable};
 use crate::velocity::{LastPlaces, Seen};
 use machine::{Duration, Time};
@@ -75,18 +75,19 @@ impl Screen {
     ///
     /// # Errors
     /// What is wrong with them, as far as a person would read.
-    pub fn new(file: &RuleFile, own: &Own, codes: ReadCodes<'_>) -> Result<Self, Vec<Fault>> {
+    pub fn new(file: &RuleFile, own: &Own, codes: ReadCodes<'_>) -> Result<Self, Vec<Violation>> {
         if file.rule.len() > RULES_MAX || file.operator.len() > OPERATORS_MAX {
             let what = format!("{} rules, {} networks", file.rule.len(), file.operator.len());
             let hint = format!("use at most {RULES_MAX} and {OPERATORS_MAX}");
-            return Err(vec![Fault::new("rule".to_owned(), what, hint)]);
+            return Err(vec![Violation::new("rule".to_owned(), what, hint)]);
         }
         let mut faults = Vec::new();
         let rules = compile::rules(file, codes, &mut faults);
         let [own_imsi, own_titles] = compile::own(own, &mut faults);
         let networks = Networks::read(file, &mut faults);
         compile::check(&file.velocity, &mut faults);
-        let index = |counts: bool, faults: &mut Vec<Fault>| compile::index(&rules, counts, faults);
+        let index =
+            |counts: bool, faults: &mut Vec<Violation>| compile::index(&rules, counts, faults);
         let deciding = index(false, &mut faults);
         let has_counting = rules.iter().any(|it| it.action == Action::Count);
         let counting = has_counting.then(|| index(true, &mut faults));

@@ -6,7 +6,7 @@ use crate::{
     Dataplane, Notification, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX, State,
     WELCOME,
 };
-use forwarder::wire::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
+use forwarder::ipc::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
 use machine::Time;
 use nodes::Program;
 use runtime::{ChannelEvent, Effects};
@@ -36,7 +36,7 @@ impl Dataplane {
             // What was on its way when this control gave up, and packets, which have their door.
             ChannelEvent::Message(_) if !self.has_channel() => {}
             ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
-            ChannelEvent::Message(message) => match wire::read(message) {
+            ChannelEvent::Message(message) => match ipc::read(message) {
                 Ok(Some((reply, _))) => return self.take(now, reply),
                 Ok(None) => {}
                 Err(broken) => {
@@ -192,7 +192,7 @@ impl Dataplane {
         }
         self.tally.programs += programs.len() as u64;
         let mut written = Ok(());
-        out.write(self.channels.control, |into| written = wire::write_programs(programs, into));
+        out.write(self.channels.control, |into| written = ipc::write_programs(programs, into));
         if let Err(broken) = written {
             out.hang_up(self.channels.control);
             self.lose(now, &broken.to_string());
@@ -227,7 +227,7 @@ impl Dataplane {
     pub(crate) fn stop(&mut self, out: &mut Effects) {
         if self.has_channel() {
             // It is short.
-            out.write(self.channels.control, |into| drop(wire::write(&Request::Stop, into)));
+            out.write(self.channels.control, |into| drop(ipc::write(&Request::Stop, into)));
         }
     }
 }
@@ -241,12 +241,12 @@ fn write(
 ) -> Result<(), Broken> {
     for (number, spec) in &desired.ports {
         if before.ports.get(number) != Some(spec) {
-            wire::write(&Request::Open(spec.clone()), into)?;
+            ipc::write(&Request::Open(spec.clone()), into)?;
         }
     }
-    wire::write_programs(programs, into)?;
+    ipc::write_programs(programs, into)?;
     let mut gone = before.ports.keys().filter(|port| !desired.ports.contains_key(port));
-    gone.try_for_each(|&port| wire::write(&Request::Close { port }, into))
+    gone.try_for_each(|&port| ipc::write(&Request::Close { port }, into))
 }
 
 /// Leaves octets with the forwarder for the control that comes next; those that are too long are
@@ -255,5 +255,5 @@ fn keep(memo: Vec<u8>, into: &mut Vec<u8>) -> Result<(), Broken> {
     if memo.len() > MEMO_OCTETS_MAX {
         return Ok(());
     }
-    wire::write(&Request::Keep(memo), into)
+    ipc::write(&Request::Keep(memo), into)
 }

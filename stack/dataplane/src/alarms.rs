@@ -2,7 +2,7 @@
 
 use crate::Dataplane;
 use crate::numbers::Kind;
-use forwarder::wire::WorkerState;
+use forwarder::ipc::WorkerState;
 use machine::{Duration, Time};
 use question::Condition;
 

@@ -1,7 +1,7 @@
 //! All that the plane shall be told, under the names by which it is taken away again; and the
 //! difference between two such states.
 
-use forwarder::wire::PortSpec;
+use forwarder::ipc::PortSpec;
 use nodes::Program;
 use nodes::program::{Interface, Mode, NO_PORT, Removed};
 use std::collections::BTreeMap;

@@ -38,7 +38,7 @@ pub use metrics::{InterfaceFact, NodeDropFact, PortDropFact, PortFact, empty_tab
 pub use numbers::{Kind, Numbers};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 
-use forwarder::wire::{PortSpec, WorkerState};
+use forwarder::ipc::{PortSpec, WorkerState};
 use forwarder::{Launch, ToAsk, ToControl};
 use machine::{Duration, Time};
 use nodes::program::{Item, MacNotice, Removed};

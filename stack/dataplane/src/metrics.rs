@@ -3,7 +3,7 @@
 
 use crate::Dataplane;
 use event::{Cells, Table};
-use forwarder::wire::{self, Request};
+use forwarder::ipc::{self, Request};
 use machine::{Duration, Time};
 use runtime::Effects;
 use serde_json::Value;
@@ -220,7 +220,7 @@ impl Dataplane {
         let asked = Request::Ask { id, path, params: Vec::new() };
         // It is far below the longest message.
         out.write(self.channels.questions, |into| {
-            let _ = wire::write(&asked, into);
+            let _ = ipc::write(&asked, into);
         });
     }
 

@@ -3,7 +3,7 @@
 
 use crate::Dataplane;
 use crate::numbers::Kind;
-use forwarder::wire::{self, Reply, Request};
+use forwarder::ipc::{self, Reply, Request};
 use machine::Time;
 use runtime::{Answered, Ask, AskError, ChannelEvent, DEFERRED_TIME, Effects, Ticket};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ impl Dataplane {
         self.open_questions(out);
         let asked = Request::Ask { id: ticket.0, path: path.to_owned(), params };
         let mut written = Ok(());
-        out.write(self.channels.questions, |into| written = wire::write(&asked, into));
+        out.write(self.channels.questions, |into| written = ipc::write(&asked, into));
         if let Err(broken) = written {
             self.questions.waiting.remove(&ticket);
             return Some(Err(AskError::BadParameter(broken.to_string())));
@@ -109,7 +109,7 @@ impl Dataplane {
             ChannelEvent::Up | ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
             ChannelEvent::Absent(why) => self.give_up(why.unwrap_or("it is being started"), out),
             ChannelEvent::Down(why) => self.give_up(why, out),
-            ChannelEvent::Message(message) => match wire::read(message) {
+            ChannelEvent::Message(message) => match ipc::read(message) {
                 Ok(Some((Reply::Answer { id, answer }, _))) => {
                     let ticket = Ticket(id);
                     if self.questions.waiting.remove(&ticket).is_some() {

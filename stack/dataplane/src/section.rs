@@ -3,7 +3,7 @@
 
 use config::need::{BPF, Capability, NET_ADMIN, NET_RAW, Need, Wanted};
 use config::{Issue, interrupted, meant};
-use forwarder::wire::{self, PortSpec};
+use forwarder::ipc::{self, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -87,10 +87,10 @@ impl Port {
     pub fn spec(&self, number: u16) -> PortSpec {
         let device = self.device.clone().unwrap_or_else(|| self.name.clone());
         let driver = match self.driver {
-            Driver::AfXdp => wire::Driver::AfXdp { device },
-            Driver::AfPacket => wire::Driver::AfPacket { device },
-            Driver::Tap => wire::Driver::Tap { device },
-            Driver::Memif => wire::Driver::Memif {
+            Driver::AfXdp => ipc::Driver::AfXdp { device },
+            Driver::AfPacket => ipc::Driver::AfPacket { device },
+            Driver::Tap => ipc::Driver::Tap { device },
+            Driver::Memif => ipc::Driver::Memif {
                 socket: self.socket.clone().unwrap_or_default(),
                 id: self.id,
                 master: self.master,

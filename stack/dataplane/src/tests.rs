@@ -2,7 +2,7 @@
 
 use crate::{Channels, Dataplane, Desired, GLOBAL, Kind, Notification, Numbers, Rank};
 use forwarder::Launch;
-use forwarder::wire::{self, Driver, PortSpec, Reply, Request};
+use forwarder::ipc::{self, Driver, PortSpec, Reply, Request};
 use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{Item, Removed};
@@ -47,7 +47,7 @@ impl World {
 
     fn hears(&mut self, port: PortId, reply: &Reply) -> Option<Notification> {
         let mut octets = Vec::new();
-        wire::write(reply, &mut octets).expect("it is short");
+        ipc::write(reply, &mut octets).expect("it is short");
         self.event(port, ChannelEvent::Message(&octets))
     }
 
@@ -68,7 +68,7 @@ impl World {
             let ChannelOrder::Write(octets) = order else { continue };
             let mut at = 0;
             while to == port
-                && let Some((request, used)) = wire::read(&octets[at..]).expect("a message")
+                && let Some((request, used)) = ipc::read(&octets[at..]).expect("a message")
             {
                 requests.push(request);
                 at += used;

@@ -9,7 +9,7 @@ mod peer;
 mod tap;
 
 use dataplane::{DoorEvent, PacketDoor};
-use forwarder::wire::{Driver, PortSpec, Reply};
+use forwarder::ipc::{Driver, PortSpec, Reply};
 use forwarder::{Control, STRIDE, Spec, ToPackets, serve_with};
 use machine::Time;
 use peer::{Peer, ROUTER, awaited, programs};

@@ -3,7 +3,7 @@
 use ::config::{Issue, meant};
 use schemars::JsonSchema;
 use screening::config::{Own, Rule, RuleFile};
-use screening::{Fault, ReadCodes, Screen};
+use screening::{ReadCodes, Screen, Violation};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl RuleSet {
         &self,
         codes: ReadCodes<'_>,
         file: Option<RuleFile>,
-    ) -> Result<Compiled, Vec<Fault>> {
+    ) -> Result<Compiled, Vec<Violation>> {
         let mut all = file.unwrap_or_default();
         all.rule.splice(0..0, self.rule.iter().cloned());
         let screen = Screen::new(&all, &self.own, codes)?;
@@ -113,7 +113,7 @@ impl RuleSet {
     }
 
     /// What is wrong with the rules of the section alone; a path within the set each.
-    fn faults(&self, codes: ReadCodes<'_>) -> Vec<Fault> {
+    fn faults(&self, codes: ReadCodes<'_>) -> Vec<Violation> {
         self.compile(codes, None).err().unwrap_or_default()
     }
 

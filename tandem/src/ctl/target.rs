@@ -225,7 +225,7 @@ struct Place {
 
 impl Place {
     fn of(file: &Path) -> Result<Self, Exit> {
-        let site = site_text::mended(file)?;
+        let site = site_text::corrected(file)?;
         let directory = site.directory(file);
         let mut owner = std::fs::metadata(&directory).ok().map(|about| about.uid());
         if own_user() == 0 && owner.is_some() {

@@ -15,7 +15,7 @@ use question::Question;
 use runtime::{PortSpec, ShardSpec, StreamLimits};
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 impl Kind for Ipsmgw {
     type Function = ShortMessageGateway;
@@ -181,10 +181,9 @@ impl Kind for Ipsmgw {
             },
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, <Self as Kind>::questions());
+        let kind = FunctionKind::new(key, <Self as Kind>::questions());
         let config = Arc::new(config);
-        let unit =
-            Supervised::start(nature, spec, config, ShortMessageGateway::new, ipsmgw::start)?;
+        let unit = Supervised::start(kind, spec, config, ShortMessageGateway::new, ipsmgw::start)?;
         Ok(unit.into())
     }
 }

@@ -21,7 +21,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 use tls::Context;
 
 /// Octets that wait for a session controller: all that it is told while it does not read.
@@ -201,9 +201,9 @@ impl Kind for Msc {
             },
             ..ShardSpec::default()
         };
-        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
+        let kind = FunctionKind { prepare, ..FunctionKind::new(key, <Self as Kind>::questions()) };
         let unit =
-            Supervised::start(nature, spec, Arc::new(config), MediaController::new, msc::start)?;
+            Supervised::start(kind, spec, Arc::new(config), MediaController::new, msc::start)?;
         Ok(Started::from(unit).paired(node))
     }
 }

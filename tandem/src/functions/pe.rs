@@ -19,7 +19,7 @@ use std::io::{BufRead as _, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 /// Routes of all files of a router at most.
 const FILE_ROUTES_MAX: usize = 16_000_000;
@@ -121,8 +121,8 @@ impl Kind for Pe {
     ) -> Result<Started<Self>, StartError> {
         let prepare = prepare(config.launch.clone(), context);
         let spec = ShardSpec { name: self.name.clone(), ..ShardSpec::default() };
-        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
-        Ok(Supervised::start(nature, spec, Arc::new(config), ProviderEdge::new, pe::start)?.into())
+        let kind = FunctionKind { prepare, ..FunctionKind::new(key, <Self as Kind>::questions()) };
+        Ok(Supervised::start(kind, spec, Arc::new(config), ProviderEdge::new, pe::start)?.into())
     }
 }
 

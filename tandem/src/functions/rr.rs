@@ -18,7 +18,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 /// Octets that may wait for a peer of a reflector before its session ends: what it is sent at once,
 /// and the messages of the session itself. More waits in the tables only.
@@ -124,7 +124,7 @@ impl Kind for Rr {
             },
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, <Self as Kind>::questions());
+        let kind = FunctionKind::new(key, <Self as Kind>::questions());
         let start = |mrt| Recording::start(mrt, context.directory.join(&mrt.directory));
         let recorder = self.mrt.as_ref().map(start).transpose().map_err(StartError::Prepare)?;
         let recorder = recorder.map(|it| Arc::new(it) as Arc<dyn rr::Recorder>);
@@ -133,7 +133,7 @@ impl Kind for Rr {
             recorder.iter().for_each(|recorder| reflector.record_by(Arc::clone(recorder)));
             reflector
         };
-        Ok(Supervised::start(nature, spec, Arc::new(config), make, rr::start)?.into())
+        Ok(Supervised::start(kind, spec, Arc::new(config), make, rr::start)?.into())
     }
 }
 

@@ -16,7 +16,7 @@ use sas::Archive;
 use sas::config::{Keep, Sas};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 /// First segment of its routes after `/api/v1/`.
 const PREFIX: &str = "sas";
@@ -129,7 +129,7 @@ impl Kind for Sas {
             let (slot, unit) = (Arc::clone(&slot), Arc::clone(&unit));
             Box::new(move || open_archive(&section, &context, &slot, &unit))
         };
-        let nature = Nature { prepare, ..Nature::new(key, <Self as Kind>::questions()) };
+        let kind = FunctionKind { prepare, ..FunctionKind::new(key, <Self as Kind>::questions()) };
         let spec = ShardSpec {
             name: self.name.clone(),
             shards: self.shards,
@@ -142,7 +142,7 @@ impl Kind for Sas {
             archive.expect("the archive is opened before each start").function(&seed, config)
         };
         let started: Started<Self> =
-            Supervised::start(nature, spec, Arc::new(config), make, sas::start)?.into();
+            Supervised::start(kind, spec, Arc::new(config), make, sas::start)?.into();
         // Set once, here.
         let _ = unit.set(Arc::downgrade(&started.unit));
         let registry = Arc::clone(&context.registry);

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 /// An association over TCP may be silent for ever; T(beat) is what finds a peer that vanished.
 const IDLE: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -187,8 +187,8 @@ impl Kind for Sgc {
                 None => it,
             }
         };
-        let nature = Nature::new(key, <Self as Kind>::questions());
-        Ok(Supervised::start(nature, spec, Arc::new(config), make, sgc::start)?.into())
+        let kind = FunctionKind::new(key, <Self as Kind>::questions());
+        Ok(Supervised::start(kind, spec, Arc::new(config), make, sgc::start)?.into())
     }
 }
 

@@ -18,7 +18,7 @@ use runtime::{PortSpec, ReplicationRef, ShardSpec, StreamLimits};
 use ssc::config::{Kernel, Ssc};
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 impl Kind for Ssc {
     type Function = ssc::Controller;
@@ -191,9 +191,9 @@ impl Kind for Ssc {
             streams: connections(self),
             ..ShardSpec::default()
         };
-        let nature = Nature::new(key, <Self as Kind>::questions());
+        let kind = FunctionKind::new(key, <Self as Kind>::questions());
         let unit =
-            Supervised::start(nature, spec, Arc::new(config), ssc::Controller::new, ssc::start)?;
+            Supervised::start(kind, spec, Arc::new(config), ssc::Controller::new, ssc::start)?;
         Ok(Started::from(unit).paired(node))
     }
 

@@ -159,7 +159,7 @@ fn status_0_is_done_and_status_2_a_wrong_usage() {
 }
 
 #[test]
-fn status_3_is_an_invalid_configuration_with_file_line_column_and_mend() {
+fn status_3_is_an_invalid_configuration_with_file_line_column_and_hint() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("site.toml");
     let path = file.to_str().unwrap();

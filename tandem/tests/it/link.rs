@@ -13,7 +13,7 @@ fn link(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_the_mend() {
+fn what_cannot_be_meant_is_refused_with_the_hint() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("link.toml");
     let text = "[[link]]\nbetween = [\"a\", \"b\"]\ndelay = \"10\"\n";

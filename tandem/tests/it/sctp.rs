@@ -55,7 +55,7 @@ fn wait_for(child: &mut Child, word: &str) -> BufReader<std::process::ChildStder
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_the_mend() {
+fn what_cannot_be_meant_is_refused_with_the_hint() {
     let client = ["client", "--peer", "127.0.0.1"];
     for (arguments, status, word) in [
         (&["client"][..], 2, "--peer"),

@@ -262,7 +262,7 @@ fn a_site_that_ends_in_order_has_nothing_aborted() {
 }
 
 #[test]
-fn a_wrong_section_is_refused_with_file_line_and_mend() {
+fn a_wrong_section_is_refused_with_file_line_and_hint() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("site.toml");
     let path = file.to_str().unwrap();

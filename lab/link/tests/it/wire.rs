@@ -330,7 +330,7 @@ fn curl_fetches_a_file_through_a_bad_link() {
 }
 
 #[test]
-fn an_end_that_cannot_be_used_is_refused_with_the_mend() {
+fn an_end_that_cannot_be_used_is_refused_with_the_hint() {
     let field = Field::new("refuse", 1);
     let middle = field.middle.name();
     let refused = |one: &str, two: &str| {

@@ -1,6 +1,6 @@
 //! Both ends against each other in virtual time, over a link that may lose, double and reorder.
 
-use load::{Cause, Descriptions, Door, Generator, Ladder, LoadConfig, Report, Side, Trial};
+use load::{Cause, Descriptions, Endpoint, Generator, Ladder, LoadConfig, Report, Side, Trial};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, PortId, Seed, Transport};
 use sip::{Header, Message, Method, Writer};
@@ -24,9 +24,9 @@ struct World {
     hundreds: bool,
 }
 
-fn door(port: u16, local: &str, remote: &str) -> Door {
+fn door(port: u16, local: &str, remote: &str) -> Endpoint {
     let address = |text: &str| text.parse::<SocketAddr>().unwrap();
-    Door {
+    Endpoint {
         port: PortId(port),
         transport: Transport::Udp,
         local: address(local),

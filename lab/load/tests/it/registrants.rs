@@ -1,6 +1,6 @@
 //! Subscribers in virtual time before an element that refuses, loses and accepts.
 
-use load::{Cause, Door, Registrants, RegistrantsConfig, Report, Trial};
+use load::{Cause, Endpoint, Registrants, RegistrantsConfig, Report, Trial};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, PortId, Seed, Transport};
 use sip::{Header, Message};
@@ -29,7 +29,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let client = Door {
+        let client = Endpoint {
             port: PortId(1),
             transport: Transport::Udp,
             local: "192.0.2.1:5060".parse().unwrap(),

@@ -10,7 +10,7 @@
 //! Calls are set up by SIP through a pair of session controllers, which spreads them over three
 //! media controllers: pairs, where the program has them.
 
-mod field;
+mod network;
 mod scenes;
 
 use crate::calls::{Access, Phones};

@@ -1,6 +1,6 @@
 //! The nodes, the calls through them, and what happens one after the other while phones speak.
 
-use super::field::{Field, Host, Node, Program, replica, settle, wait};
+use super::network::{Host, Network, Node, Program, replica, settle, wait};
 use super::{Event, NEEDS_PAIR, Size};
 use crate::anchored::{protection, within};
 use crate::book::Book;
@@ -137,7 +137,7 @@ pub(super) struct Stand {
     ssc: Vec<Node>,
     msc: Vec<Vec<Node>>,
     book: Arc<Book>,
-    field: Field,
+    network: Network,
     size: Size,
     is_paired: bool,
 }
@@ -220,18 +220,18 @@ impl Stand {
         progress: &Progress,
     ) -> anyhow::Result<Played> {
         let is_paired = knows_pairs(&options.tandem)?;
-        let field = Field::new(&hosts(is_paired), scratch.path())
+        let network = Network::new(&hosts(is_paired), scratch.path())
             .context("needs root, network namespaces and ip(8)")?;
-        let hub = field.ground.sut.name().to_owned();
+        let hub = network.ground.sut.name().to_owned();
         within(Some(&hub), || {
             progress.say("nodes come up");
-            let mut stand = Self::new(field, setting, is_paired, options)?;
+            let mut stand = Self::new(network, setting, is_paired, options)?;
             stand.run(setting.bench, progress)
         })
     }
 
     fn new(
-        field: Field,
+        network: Network,
         setting: Setting,
         is_paired: bool,
         options: &Options,
@@ -245,7 +245,7 @@ impl Stand {
         for (at, host) in hosts(is_paired).iter().enumerate() {
             if at < 2 {
                 let section = ssc(&phones, is_paired);
-                sscs.push(Node::new(&field, host, "ssc", program, |site| {
+                sscs.push(Node::new(&network, host, "ssc", program, |site| {
                     let addresses =
                         "addresses = [\"10.213.0.10/24@eth0\", \"10.213.0.11/24@eth0\"]";
                     section
@@ -259,7 +259,7 @@ impl Stand {
             let node = usize::from((host.last - MSC) % 2);
             let section = msc(number, host.last, core);
             let first = MSC + 2 * number as u8;
-            let made = Node::new(&field, host, &section.name, program, |site| {
+            let made = Node::new(&network, host, &section.name, program, |site| {
                 let site = section.add(site);
                 if is_paired { site.with(replica("msc", node, first)) } else { site }
             })?;
@@ -281,7 +281,7 @@ impl Stand {
             core: own,
         };
         let signalling = Signalling::start(ends, Arc::clone(&book))?;
-        Ok(Self { signalling, ssc: sscs, msc: mscs, book, field, size, is_paired })
+        Ok(Self { signalling, ssc: sscs, msc: mscs, book, network, size, is_paired })
     }
 
     fn run(&mut self, bench: Bench, progress: &Progress) -> anyhow::Result<Played> {
@@ -309,7 +309,7 @@ impl Stand {
         let trials = Trials { ask, found };
         std::thread::scope(|scope| {
             let plan = &plan;
-            let place = self.field.ground.side.name().to_owned();
+            let place = self.network.ground.side.name().to_owned();
             let tester = scope.spawn(move || -> anyhow::Result<()> {
                 let addresses: Vec<_> = (0..AT_FIRST)
                     .flat_map(|number| [group(number, 1), group(number, 2)].concat())
@@ -406,9 +406,9 @@ impl Stand {
             Event::CutOff => {
                 let at = self.active_of(0)?;
                 let name = self.msc[0][at].name.clone();
-                self.field.cut_off(&name)?;
+                self.network.cut_off(&name)?;
                 std::thread::sleep(self.size.time / 3);
-                self.field.give_back(&name)?;
+                self.network.give_back(&name)?;
                 stands(&self.msc[0], paired)
             }
         }

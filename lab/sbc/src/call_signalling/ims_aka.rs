@@ -96,7 +96,7 @@ impl Bench<'_> {
 
     fn search(&self, runs: bool, first: f64) -> anyhow::Result<(Found<Measured>, String)> {
         let mut ims = ImsGround::new(self.phones())?;
-        ims.ground.udp_runs = runs;
+        ims.topology.udp_runs = runs;
         let load = ims.load(Ladder::built_in(BESIDE)?, 0, true)?;
         let plan = Plan { subscribers: ims.phones(), ..self.plan };
         highest_rate(&plan, &load, first, self.progress, || {

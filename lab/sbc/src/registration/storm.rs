@@ -7,7 +7,7 @@
 //! ```
 
 use super::super::registrants::{self, Subscribers};
-use super::super::topology::{Ground, Load, System};
+use super::super::topology::{Load, System, Topology};
 use load::{Ladder, Report, Trial};
 use report::progress::Progress;
 use runtime::Transport;
@@ -100,21 +100,21 @@ pub struct StormResult {
 /// When it does not start or the generators do not answer.
 pub fn over_tandem(
     storm: Storm,
-    ground: &Ground,
+    topology: &Topology,
     load: &Subscribers,
     binary: &Path,
     progress: &Progress,
 ) -> anyhow::Result<StormResult> {
-    let calls_ground = Ground::new()?;
+    let calls_ground = Topology::new()?;
     let callers =
         Load::start_without_sink(&calls_ground, Ladder::built_in("SIP")?, Transport::Udp)?;
     let system =
-        registrants::tandem_with_calls(ground, binary, &calls_ground, storm.retry_after_s)?;
+        registrants::tandem_with_calls(topology, binary, &calls_ground, storm.retry_after_s)?;
     stand(&callers, storm)?;
     let release = f64::from(storm.calls) / storm.calls_end_within.as_secs_f64();
     let mut seen = blow(storm, load, &system, || callers.release(release))?;
     seen.calls = Some(ended(&callers)?);
-    seen.standing = registrants::standing(ground);
+    seen.standing = registrants::standing(topology);
     let length = Duration::from_secs_f64((f64::from(storm.subscribers) - 0.5) / storm.refresh_rate);
     let refresh = Trial {
         rate: storm.refresh_rate,
@@ -133,12 +133,12 @@ pub fn over_tandem(
 /// When it does not start or the generator does not answer.
 pub fn over_peer(
     storm: Storm,
-    ground: &Ground,
+    topology: &Topology,
     load: &Subscribers,
     is_tls: bool,
     progress: &Progress,
 ) -> anyhow::Result<StormResult> {
-    let system = registrants::kamailio(ground, is_tls)?;
+    let system = registrants::kamailio(topology, is_tls)?;
     let seen = blow(storm, load, &system, || Ok(()))?;
     progress.say(&seen.sentence());
     Ok(seen)

@@ -17,7 +17,7 @@ struct Weather {
 fn played(name: &str, seed: u64, weather: Weather) -> (World, Report) {
     let mut world = World::new(named(name), seed);
     let mut state = seed;
-    let fate = move |_: &sccp::Unitdata| {
+    let delivery = move |_: &sccp::Unitdata| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let (dice, usual) = (mix(state) % 100, Duration::from_micros(500));
         match dice {
@@ -27,7 +27,8 @@ fn played(name: &str, seed: u64, weather: Weather) -> (World, Report) {
             _ => vec![usual],
         }
     };
-    world.inside = scenario::Inside::new(&named(name).roles, seed, world.now).fated(Box::new(fate));
+    world.inside =
+        scenario::Inside::new(&named(name).roles, seed, world.now).fated(Box::new(delivery));
     let report = world.play(Some(60), Duration::from_secs(1_200));
     (world, report)
 }

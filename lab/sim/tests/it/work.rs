@@ -15,13 +15,13 @@ fn address(text: &str) -> SocketAddr {
 
 /// Whatever shard a datagram comes to, the one that its first octet names answers it.
 #[derive(Default)]
-struct Desk {
+struct Dispatcher {
     shard: u16,
     answered: Vec<(u16, u8)>,
     came_back: Vec<u8>,
 }
 
-impl Function for Desk {
+impl Function for Dispatcher {
     type Config = ();
 
     fn step(&mut self, _: Time, input: In<'_>, out: &mut Effects) {
@@ -100,18 +100,18 @@ type Outcome = (u64, Vec<Vec<u8>>, Vec<Vec<(u16, u8)>>);
 
 fn run(seed: u64) -> Outcome {
     let mut world = World::new(seed, LinkSpec::default(), Time::ZERO);
-    let shards = (0..SHARDS).map(|shard| Desk { shard, ..Desk::default() }).collect();
+    let shards = (0..SHARDS).map(|shard| Dispatcher { shard, ..Dispatcher::default() }).collect();
     let here = address("10.0.0.1:1");
     let hosted = Hosted::sharded(shards, Arc::new(()), &[(PortId(0), here)]);
-    let desk = world.add(hosted, &[here]);
+    let dispatcher = world.add(hosted, &[here]);
     let homes: Vec<SocketAddr> = (0..u16::from(MESSAGES))
         .map(|number| SocketAddr::new([10, 0, 0, 2].into(), 2_000 + number))
         .collect();
     let asker = world.add(Asker { sent: 0, next: Time::ZERO, answers: Vec::new() }, &homes);
     world.run_until(Time::from_millis(2_000));
     let answers = world.node::<Asker>(asker).expect("it is there").answers.clone();
-    let hosted = world.node::<Hosted<Desk>>(desk).expect("it is there");
-    let answered = hosted.functions().map(|desk| desk.answered.clone()).collect();
+    let hosted = world.node::<Hosted<Dispatcher>>(dispatcher).expect("it is there");
+    let answered = hosted.functions().map(|dispatcher| dispatcher.answered.clone()).collect();
     (world.digest(), answers, answered)
 }
 
@@ -129,14 +129,14 @@ fn each_shard_does_its_work_and_the_same_seed_does_it_the_same_way() {
 
 #[test]
 fn what_finds_no_room_between_two_shards_comes_back() {
-    let shards = (0..2).map(|shard| Desk { shard, ..Desk::default() }).collect();
+    let shards = (0..2).map(|shard| Dispatcher { shard, ..Dispatcher::default() }).collect();
     let here = address("10.0.0.1:1");
     let mut hosted = Hosted::sharded(shards, Arc::new(()), &[(PortId(0), here)]);
     hosted.limit_works(2);
     let (_, effects) = hosted.function_mut();
     (0..4).for_each(|number| effects.hand(1, |out| out.extend_from_slice(&[1, number, 0, 9])));
     hosted.tick(Time::ZERO, &mut Outbox::default());
-    let shards: Vec<&Desk> = hosted.functions().collect();
+    let shards: Vec<&Dispatcher> = hosted.functions().collect();
     assert_eq!(shards[1].answered, [(0, 0), (0, 1)]);
     assert_eq!(shards[0].came_back, [2, 3]);
 }

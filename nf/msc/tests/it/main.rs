@@ -17,7 +17,7 @@ use authentication::Keys;
 use core::net::{IpAddr, SocketAddr};
 use dataplane::Numbers;
 use forwarder::Launch;
-use forwarder::wire::{self, Reply, Request};
+use forwarder::ipc::{self, Reply, Request};
 use machine::{Duration, Time};
 use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said, Tokens};
 use msc::config::{CONTROL_PORT, Msc, NG_PORT};
@@ -224,7 +224,7 @@ impl World {
 
     fn hears(&mut self, reply: &Reply) {
         let mut octets = Vec::new();
-        wire::write(reply, &mut octets).expect("it is short");
+        ipc::write(reply, &mut octets).expect("it is short");
         self.channel(ChannelEvent::Message(&octets));
     }
 
@@ -259,7 +259,7 @@ impl World {
             };
             let mut at = 0;
             while port == CHANNELS.control
-                && let Some((request, used)) = wire::read(&octets[at..]).expect("a message")
+                && let Some((request, used)) = ipc::read(&octets[at..]).expect("a message")
             {
                 at += used;
                 match request {

@@ -88,7 +88,7 @@ fn labels_hide_hops_or_do_not_as_their_model_says() {
 }
 
 #[test]
-fn labels_that_cannot_be_are_refused_with_their_mend() {
+fn labels_that_cannot_be_are_refused_with_their_hint() {
     let wire = "label_in = 300, flow_label = true";
     let text = EDGE
         .replace("label_in = 300", wire)
@@ -181,7 +181,7 @@ queue = [{ name = "q", class = 0, wred = { green = { min_octets = 3000, max_octe
 }
 
 #[test]
-fn classes_that_cannot_be_are_refused_with_their_mend() {
+fn classes_that_cannot_be_are_refused_with_their_hint() {
     let text = EDGE
         .replace("policer_in", "sample_one_in = 5\nmacs_max = 3\nmarking = \"cor\"\npolicer_in")
         + r#"

@@ -75,7 +75,7 @@ impl Authority {
 }
 
 /// Where everybody is.
-struct Ground {
+struct TestBed {
     directory: tempfile::TempDir,
     access_udp: SocketAddr,
     access: SocketAddr,
@@ -84,7 +84,7 @@ struct Ground {
     kamailio: SocketAddr,
 }
 
-impl Ground {
+impl TestBed {
     fn new() -> Self {
         // An address of its own, and ports that the kernel gives to nobody: none is taken
         // meanwhile.
@@ -243,14 +243,14 @@ fn failed_handshakes(running: &Running<Controller>) -> u64 {
 #[test]
 fn sips_passes_kamailio_and_the_controller_with_certificates_verified_on_every_side() {
     let Some(program) = program() else { return };
-    let ground = Ground::new();
-    let authority = Authority::new(ground.path(), "authority");
-    let ours = authority.sign(ground.path(), "ssc.example.org", "ssc");
-    let theirs = authority.sign(ground.path(), "kamailio.example.org", "kamailio");
-    let running = ground.controller(&authority.roots, &ours);
-    let _kamailio = ground.kamailio(&program, &authority.roots, &theirs);
-    let answer = ground.invite(ground.kamailio_udp, "sips");
-    assert!(answer.starts_with("SIP/2.0 486 "), "{answer}\n{}", ground.log());
+    let bed = TestBed::new();
+    let authority = Authority::new(bed.path(), "authority");
+    let ours = authority.sign(bed.path(), "ssc.example.org", "ssc");
+    let theirs = authority.sign(bed.path(), "kamailio.example.org", "kamailio");
+    let running = bed.controller(&authority.roots, &ours);
+    let _kamailio = bed.kamailio(&program, &authority.roots, &theirs);
+    let answer = bed.invite(bed.kamailio_udp, "sips");
+    assert!(answer.starts_with("SIP/2.0 486 "), "{answer}\n{}", bed.log());
     for line in ["X-Scheme: sips:", "X-Certificate: ssc.example.org"] {
         assert!(answer.contains(line), "{line}: {answer}");
     }
@@ -262,31 +262,31 @@ fn sips_passes_kamailio_and_the_controller_with_certificates_verified_on_every_s
 #[test]
 fn a_certificate_of_another_authority_is_refused_by_either_side() {
     let Some(program) = program() else { return };
-    let ground = Ground::new();
-    let authority = Authority::new(ground.path(), "authority");
-    let other = Authority::new(ground.path(), "other");
-    let ours = authority.sign(ground.path(), "ssc.example.org", "ssc");
-    let good = authority.sign(ground.path(), "kamailio.example.org", "kamailio");
-    let wrong = other.sign(ground.path(), "kamailio.example.org", "wrong");
-    let misnamed = authority.sign(ground.path(), "stranger.example.org", "stranger");
-    let ours_wrong = other.sign(ground.path(), "ssc.example.org", "ours-wrong");
+    let bed = TestBed::new();
+    let authority = Authority::new(bed.path(), "authority");
+    let other = Authority::new(bed.path(), "other");
+    let ours = authority.sign(bed.path(), "ssc.example.org", "ssc");
+    let good = authority.sign(bed.path(), "kamailio.example.org", "kamailio");
+    let wrong = other.sign(bed.path(), "kamailio.example.org", "wrong");
+    let misnamed = authority.sign(bed.path(), "stranger.example.org", "stranger");
+    let ours_wrong = other.sign(bed.path(), "ssc.example.org", "ours-wrong");
     {
-        let running = ground.controller(&authority.roots, &ours);
-        let kamailio = ground.kamailio(&program, &authority.roots, &wrong);
-        let answer = ground.invite(ground.kamailio_udp, "sips");
+        let running = bed.controller(&authority.roots, &ours);
+        let kamailio = bed.kamailio(&program, &authority.roots, &wrong);
+        let answer = bed.invite(bed.kamailio_udp, "sips");
         assert!(!answer.starts_with("SIP/2.0 486 "), "we take its client certificate: {answer}");
         let as_server = failed_handshakes(&running);
         assert!(as_server > 0, "a refusal counts");
-        let answer = ground.invite(ground.access_udp, "sip");
+        let answer = bed.invite(bed.access_udp, "sip");
         assert!(answer.starts_with("SIP/2.0 503 "), "we take its server certificate: {answer}");
         assert!(failed_handshakes(&running) > as_server, "a refusal counts");
         drop(kamailio);
-        let _kamailio = ground.kamailio(&program, &authority.roots, &misnamed);
-        let answer = ground.invite(ground.access_udp, "sip");
+        let _kamailio = bed.kamailio(&program, &authority.roots, &misnamed);
+        let answer = bed.invite(bed.access_udp, "sip");
         assert!(answer.starts_with("SIP/2.0 503 "), "we take another name: {answer}");
     }
-    let _running = ground.controller(&authority.roots, &ours_wrong);
-    let _kamailio = ground.kamailio(&program, &authority.roots, &good);
-    let answer = ground.invite(ground.access_udp, "sip");
+    let _running = bed.controller(&authority.roots, &ours_wrong);
+    let _kamailio = bed.kamailio(&program, &authority.roots, &good);
+    let answer = bed.invite(bed.access_udp, "sip");
     assert!(!answer.starts_with("SIP/2.0 486 "), "it takes ours: {answer}");
 }

@@ -2,8 +2,8 @@
 
 use super::rings::{Far, Geometry, Shed};
 use crate::door::PACKETS_LABEL;
+use crate::ipc::{self, Reply, Request};
 use crate::stream::{Lost, Stream};
-use crate::wire::{self, Reply, Request};
 use authentication::Keys;
 use channel::{Absent, Came, Channel, Connect, Packets};
 use driver::unix_socket;
@@ -74,7 +74,7 @@ impl PacketChannel {
             return Err("more descriptors than a door has".to_owned());
         }
         while let Some(message) = self.stream.next_message().map_err(|lost| lost.to_string())? {
-            let Ok(Some((reply, _))) = wire::read::<Reply>(message) else {
+            let Ok(Some((reply, _))) = ipc::read::<Reply>(message) else {
                 return Err("not a message".to_owned());
             };
             match reply {
@@ -88,8 +88,8 @@ impl PacketChannel {
                         let proofs = keys.prove(PACKETS_LABEL, &challenge);
                         // At once: why a proof was refused is to be heard.
                         let mut said = Vec::new();
-                        let written = wire::write(&Request::Prove { proofs }, &mut said)
-                            .and_then(|()| wire::write(&request, &mut said));
+                        let written = ipc::write(&Request::Prove { proofs }, &mut said)
+                            .and_then(|()| ipc::write(&request, &mut said));
                         written.map_err(|why| why.to_string())?;
                         self.stream.push(said).map_err(|lost| lost.to_string())?;
                     }

@@ -3,8 +3,8 @@
 use super::doors::Part;
 use super::rings::{CLASSES_MAX, Corrupt, Geometry, Rings, UPS_MAX};
 use crate::asked::Warning;
+use crate::ipc::{Reply, WorkerState};
 use crate::serve::{Forwarder, WORKERS_MAX};
-use crate::wire::{Reply, WorkerState};
 use crate::worker::Order;
 use machine::narrow::at_most;
 use plane_control::Handed;

@@ -10,9 +10,9 @@
 //! says itself that it does not serve. A vote is a part of what a node says ([`Record::grant`]);
 //! the lease counts from the time of the receiver that the voter had heard when it last said so.
 
+use super::datagram::{Record, Role};
 use super::link::Links;
 use super::roster::{ArbiterVote, Params, Placement, Roster};
-use super::wire::{Record, Role};
 use core::cmp::Reverse;
 use machine::Time;
 use runtime::{GroupId, NODES_MAX, NodeId};

@@ -10,10 +10,10 @@
 //! between them.
 
 use super::ballot::{Ballot, Copy, View, bit, count};
+use super::datagram::{Ack, Piece, Record, Role};
 use super::link::Traffics;
 use super::out::Out;
 use super::roster::{Params, Placement};
-use super::wire::{Ack, Piece, Record, Role};
 use crate::sink::{Change, Sink};
 use crate::source::{DELTA_BYTES_MAX, Source};
 use machine::{Duration, Time};
@@ -584,11 +584,11 @@ impl Group {
         source.awake(now);
         let (stream, first, before) = (source.stream, source.next(), source.flying());
         let mut at = 0;
-        let begin = |out: &mut Vec<u8>| at = super::wire::piece(out, group, stream, first);
+        let begin = |out: &mut Vec<u8>| at = super::datagram::piece(out, group, stream, first);
         if !source.piece(datagram, octets, begin, crate::source::logged) {
             return None;
         }
-        super::wire::piece_end(datagram, at);
+        super::datagram::piece_end(datagram, at);
         Some(source.flying() - before)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::posts::Posts;
 use super::roster::Params;
-use super::wire::{Beat, Head, Record};
+use super::datagram::{Beat, Head, Record};
 use machine::{Duration, Time};
 use runtime::{GroupId, NodeId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -22,6 +22,7 @@
 //!   While nodes may still have the roster before, a majority of both is needed.
 
 mod ballot;
+mod datagram;
 mod group;
 mod link;
 mod out;
@@ -29,7 +30,6 @@ mod posting;
 mod posts;
 mod roster;
 mod rows;
-mod wire;
 
 pub use out::{Out, Whose};
 pub use roster::{Params, Placement, Roster, preference};
@@ -38,13 +38,13 @@ pub use rows::{GroupStanding, NodeStanding};
 use crate::election::Name;
 use crate::message::{self, Datagram};
 use ballot::{Event, View};
+use datagram::{ACKS_MAX, Ack, Beat, HEAD_BYTES, Head, Kind, POSTS, Role};
 use group::Group;
 use link::{Heard, Link, Links, Traffic, Traffics};
 use machine::Time;
 use roster::ArbiterVote;
 use runtime::{GroupId, GroupOrder, NodeId};
 use std::collections::BTreeMap;
-use wire::{ACKS_MAX, Ack, Beat, HEAD_BYTES, Head, Kind, POSTS, Role};
 
 /// Version of what nodes tell each other.
 pub const PROTOCOL: u32 = 1;
@@ -284,13 +284,13 @@ impl Cluster {
     }
 
     fn heard(&mut self, now: Time, from: NodeId, bytes: &[u8], out: &mut Vec<Out>) {
-        let Some((head, body)) = wire::read(bytes) else { return };
+        let Some((head, body)) = datagram::read(bytes) else { return };
         let is_ours = head.cluster == self.params.cluster && head.to == self.params.node;
         if !is_ours || head.from != from || head.from_life == 0 || !self.links.contains_key(&from) {
             return;
         }
         if head.kind == Kind::Beat {
-            if let Some(beat) = wire::read_beat(body) {
+            if let Some(beat) = datagram::read_beat(body) {
                 self.beat_heard(now, &head, &beat, out);
             }
             return;
@@ -358,7 +358,7 @@ impl Cluster {
     }
 
     fn pieces_heard(&mut self, now: Time, from: NodeId, body: &[u8], out: &mut Vec<Out>) {
-        for piece in wire::read_pieces(body) {
+        for piece in datagram::read_pieces(body) {
             let group = piece.group;
             if group == POSTS {
                 self.posts_heard(from, piece, out);
@@ -392,7 +392,7 @@ impl Cluster {
     }
 
     fn acks_heard(&mut self, now: Time, from: NodeId, body: &[u8], out: &mut Vec<Out>) {
-        for ack in wire::read_acks(body) {
+        for ack in datagram::read_acks(body) {
             if ack.group == POSTS {
                 self.posts_acknowledged(now, from, ack);
                 continue;
@@ -535,7 +535,7 @@ impl Cluster {
     fn head(&self, kind: Kind, to: NodeId) -> Vec<u8> {
         let to_life = self.links.get(&to).map_or(0, |link| link.life);
         let Params { cluster, node: from, life: from_life, .. } = self.params;
-        wire::head(&Head { kind, cluster, from, to, from_life, to_life })
+        datagram::head(&Head { kind, cluster, from, to, from_life, to_life })
     }
 
     fn beat_all(&self, now: Time, out: &mut Vec<Out>) {
@@ -554,7 +554,7 @@ impl Cluster {
                 records: news.map(|it| it.told).collect(),
             };
             let mut datagram = self.head(Kind::Beat, *node);
-            wire::beat(&mut datagram, &beat);
+            datagram::beat(&mut datagram, &beat);
             out.push(Out::Send(*node, datagram));
         }
     }
@@ -574,7 +574,7 @@ impl Cluster {
                 way.ready.insert(group);
             }
             if it.awaits(node) {
-                wire::await_it(&mut datagram);
+                datagram::await_it(&mut datagram);
             }
             if datagram.len() >= DATAGRAM_BYTES * 3 / 4 {
                 let next = self.head(Kind::Pieces, node);
@@ -608,7 +608,7 @@ impl Cluster {
         if core::mem::take(&mut way.posts.is_dirty) {
             let (stream, applied) = way.posts.applied();
             let mut datagram = self.head(Kind::Acks, node);
-            wire::ack(&mut datagram, Ack { group: POSTS, stream, applied });
+            datagram::ack(&mut datagram, Ack { group: POSTS, stream, applied });
             out.push(Out::Send(node, datagram));
         }
         let Some(way) = self.ways.get_mut(&node) else { return };
@@ -616,7 +616,7 @@ impl Cluster {
         for some in dirty.chunks(ACKS_MAX) {
             let mut datagram = self.head(Kind::Acks, node);
             let groups = some.iter().filter_map(|group| self.groups.get(group));
-            groups.for_each(|it| wire::ack(&mut datagram, it.ack()));
+            groups.for_each(|it| datagram::ack(&mut datagram, it.ack()));
             out.push(Out::Send(node, datagram));
         }
     }
@@ -624,7 +624,7 @@ impl Cluster {
 
 /// Whether a datagram of ours is a heartbeat.
 pub(crate) fn is_beat(datagram: &[u8]) -> bool {
-    wire::read(datagram).is_some_and(|(head, _)| head.kind == Kind::Beat)
+    datagram::read(datagram).is_some_and(|(head, _)| head.kind == Kind::Beat)
 }
 
 fn link_of(links: &mut Links, node: NodeId) -> &mut Link {

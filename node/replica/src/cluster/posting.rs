@@ -1,10 +1,10 @@
 //! Posts on their way between functions and [`super::posts`].
 
 use super::Cluster;
+use super::datagram::{Ack, Piece};
 use super::link::Traffic;
 use super::out::Out;
 use super::posts::{ORIGIN_BYTES, POST_BYTES_MAX};
-use super::wire::{Ack, Piece};
 use crate::sink::{Change, Sink};
 use crate::source::TakenBack;
 use machine::Time;

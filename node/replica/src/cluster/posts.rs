@@ -67,11 +67,12 @@ impl Posts {
         self.source.awake(now);
         let (stream, first) = (self.source.stream, self.source.next());
         let mut at = 0;
-        let begin =
-            |out: &mut Vec<u8>| at = super::wire::piece(out, super::wire::POSTS, stream, first);
+        let begin = |out: &mut Vec<u8>| {
+            at = super::datagram::piece(out, super::datagram::POSTS, stream, first)
+        };
         let is_written = self.source.piece(datagram, octets, begin, crate::source::logged);
         if is_written {
-            super::wire::piece_end(datagram, at);
+            super::datagram::piece_end(datagram, at);
         }
         is_written
     }

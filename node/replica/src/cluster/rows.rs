@@ -1,6 +1,6 @@
 //! How a cluster stands, as one of its nodes sees it.
 
-use super::wire::Role;
+use super::datagram::Role;
 use super::{Cluster, ballot};
 use machine::{Duration, Time};
 use runtime::{GroupId, NodeId, Pace};

@@ -17,7 +17,7 @@ pub use reports::{GroupRow, MemberRow};
 use crate::backlog::{Backlog, Stuck};
 use crate::cluster::{Cluster, In, Out, PROTOCOL, Params, Placement, Whose};
 use crate::election::Name;
-use crate::guard::{Door, End, Refusals, Seal, guard};
+use crate::guard::{End, Refusals, Seal, Verifier, guard};
 use crate::locking::{lock, patient};
 use crate::node::{ANSWERS_PER_TURN, Votes, address, lives};
 use crate::track::{Track, TrackedRow};
@@ -80,7 +80,7 @@ struct Voting {
     /// As which of two nodes it knows this one.
     name: Name,
     votes: Votes,
-    door: Mutex<Door>,
+    door: Mutex<Verifier>,
 }
 
 impl Voting {
@@ -101,7 +101,7 @@ struct Shared {
     clock: Clock,
     socket: UdpSocket,
     ways: RwLock<Ways>,
-    doors: Mutex<BTreeMap<NodeId, Door>>,
+    doors: Mutex<BTreeMap<NodeId, Verifier>>,
     arbiter: RwLock<Option<Arc<Voting>>>,
     inner: Mutex<Inner>,
     /// The heartbeats that the thread sent last.

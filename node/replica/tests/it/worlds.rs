@@ -3,7 +3,7 @@
 use machine::{Duration, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
-use replica::guard::{Door, End, Seal, guard};
+use replica::guard::{End, Seal, Verifier, guard};
 use replica::{Arbiter, In, Keys, Name, Out, Pace, Pair, Params, Role, Terms, envelope};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,8 +27,8 @@ struct Home {
     told: BTreeMap<(u16, u64), u64>,
     snapshot: Option<u64>,
     quiet: u16,
-    link: (Seal, Door),
-    votes: (Seal, Door),
+    link: (Seal, Verifier),
+    votes: (Seal, Verifier),
     known_at: Time,
     /// The change up to which it knows the state; `None`: it knows nothing of it.
     serial: Option<u64>,

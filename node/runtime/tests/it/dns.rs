@@ -1,6 +1,6 @@
 //! Names through a small name server that stands in for the real one.
 
-use crate::echo::{Echo, Manner, Seen, count, launch, port, until, wait_for};
+use crate::echo::{Behaviour, Echo, Seen, count, launch, port, until, wait_for};
 use runtime::*;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Drop for Server {
 fn function(server: &Server, dns: DnsSpec) -> (Running<Echo>, Receiver<Seen>) {
     let ports = vec![port(0, Transport::Udp, "127.0.0.1")];
     let dns = DnsSpec { servers: vec![server.at], ..dns };
-    launch(ShardSpec { ports, dns, ..ShardSpec::default() }, Manner::default())
+    launch(ShardSpec { ports, dns, ..ShardSpec::default() }, Behaviour::default())
 }
 
 /// Makes the function look a name up.

@@ -1,7 +1,7 @@
 //! What a port demands of its far ends, on real sockets: TCP MD5 (RFC 2385) and the TTL security
 //! of RFC 5082. The kernel's lack of TCP MD5 is known by the errno of its option alone.
 
-use crate::feeder::{self, Plan, Seen, Sink, Told, launch, octets_of, spec};
+use crate::feeder::{self, Observed, Plan, Seen, Sink, launch, octets_of, spec};
 use driver::guard::{Prefix, demand_md5, set_ttl};
 use machine::Duration;
 use runtime::*;
@@ -33,7 +33,7 @@ fn signing(to: SocketAddr, key: &str) -> impl FnOnce(&OwnedFd) -> io::Result<()>
     move |socket| demand_md5(socket, Prefix { ip: to.ip(), bits }, key.as_bytes())
 }
 
-fn speaks(sink: &mut Sink, told: &Told) {
+fn speaks(sink: &mut Sink, told: &Observed) {
     sink.say(b"hello");
     assert_eq!(told.message().1, octets_of(b"hello"));
 }

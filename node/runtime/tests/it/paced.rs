@@ -118,7 +118,7 @@ fn a_connection_may_stand_without_a_word_for_ever() {
 
 #[test]
 fn messages_for_a_shard_that_is_behind_wait_with_their_sender_and_none_is_lost() {
-    // More than a ring holds: 1,024 parcels of what one read gives.
+    // More than a ring holds: 1,024 batches of what one read gives.
     const MESSAGES: usize = 3_000;
     let plan = Plan { octets: 0, sleep: Duration::from_millis(1_500), ..Plan::default() };
     let (running, told) = launch(spec(2), plan);

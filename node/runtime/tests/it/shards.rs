@@ -1,6 +1,6 @@
 //! Several shards, the management side, and what happens when things change or break.
 
-use crate::echo::{self, Echo, Manner, Seen, count, framed, launch, port, say, until, wait_for};
+use crate::echo::{self, Behaviour, Echo, Seen, count, framed, launch, port, say, until, wait_for};
 use runtime::*;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -26,8 +26,8 @@ fn ask(running: &Running<Echo>, path: &str) -> Result<serde_json::Value, AskErro
     running.ask(Ask { path: path.into(), ..Ask::default() })
 }
 
-fn steering() -> Manner {
-    Manner { steer: true, ..Manner::default() }
+fn steering() -> Behaviour {
+    Behaviour { steer: true, ..Behaviour::default() }
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_answer_finds_its_connection_on_another_shard_and_its_end_is_told_to_all() 
 
 #[test]
 fn questions_are_answered_by_all_shards_and_refused_with_the_functions_words() {
-    let (running, _events) = launch(spec(3, &[Transport::Udp]), Manner::default());
+    let (running, _events) = launch(spec(3, &[Transport::Udp]), Behaviour::default());
     let rows = ask(&running, "counts").unwrap();
     let shards: Vec<u64> =
         rows.as_array().unwrap().iter().map(|row| row["shard"].as_u64().unwrap()).collect();
@@ -98,7 +98,7 @@ fn questions_are_answered_by_all_shards_and_refused_with_the_functions_words() {
 
 #[test]
 fn a_shard_that_is_too_busy_is_reported_as_unreachable() {
-    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Behaviour::default());
     client().send_to(b"sleep:2600", running.local_addr(PortId(0))).unwrap();
     until("it sleeps", || ask(&running, "counts") == Err(AskError::Unreachable));
     until("it is back", || ask(&running, "counts").is_ok());
@@ -157,7 +157,8 @@ fn a_panic_costs_the_state_of_its_shard_and_everything_is_served_on() {
 
 #[test]
 fn a_panic_over_a_message_of_a_stream_leaves_the_shard_able_to_read_streams() {
-    let (running, _events) = launch(spec(1, &[Transport::Udp, Transport::Tcp]), Manner::default());
+    let (running, _events) =
+        launch(spec(1, &[Transport::Udp, Transport::Tcp]), Behaviour::default());
     let connect = || {
         let stream = TcpStream::connect(running.local_addr(PortId(1))).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -172,10 +173,10 @@ fn a_panic_over_a_message_of_a_stream_leaves_the_shard_able_to_read_streams() {
 
 #[test]
 fn a_panic_over_a_configuration_begins_anew_with_the_new_one() {
-    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
-    let manner = Manner { version: 7, refuses: true, ..Manner::default() };
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Behaviour::default());
+    let behaviour = Behaviour { version: 7, refuses: true, ..Behaviour::default() };
     let ports = running.ports().into_iter().map(|it| it.0).collect();
-    running.configure(Arc::new(manner), ports).unwrap();
+    running.configure(Arc::new(behaviour), ports).unwrap();
     until("it crashed", || running.crashes().iter().any(|(_, it)| it.count == 1));
     until("it is back", || ask(&running, "counts").is_ok());
     assert_eq!(ask(&running, "counts").unwrap()[0]["version"], 7);
@@ -183,14 +184,14 @@ fn a_panic_over_a_configuration_begins_anew_with_the_new_one() {
 
 #[test]
 fn a_second_death_within_a_minute_is_followed_by_a_rest_in_which_commands_are_taken() {
-    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Behaviour::default());
     let to = running.local_addr(PortId(0));
     break_shard(&running, "once", 1);
     break_shard(&running, "again", 2);
     assert!(ask(&running, "counts").is_ok(), "commands are taken");
-    let manner = Manner { version: 7, ..Manner::default() };
+    let behaviour = Behaviour { version: 7, ..Behaviour::default() };
     running
-        .configure(Arc::new(manner), running.ports().into_iter().map(|it| it.0).collect())
+        .configure(Arc::new(behaviour), running.ports().into_iter().map(|it| it.0).collect())
         .unwrap();
     let socket = client();
     socket.send_to(&[1], to).unwrap();
@@ -200,7 +201,7 @@ fn a_second_death_within_a_minute_is_followed_by_a_rest_in_which_commands_are_ta
 
 #[test]
 fn a_panic_while_answering_a_question_is_an_unreachable_function_that_is_back_at_once() {
-    let (running, _events) = launch(spec(1, &[Transport::Udp]), Manner::default());
+    let (running, _events) = launch(spec(1, &[Transport::Udp]), Behaviour::default());
     assert_eq!(ask(&running, "panic"), Err(AskError::Unreachable));
     until("it is back", || ask(&running, "counts").is_ok());
     assert_eq!(running.crashes()[0].1.count, 1);
@@ -221,15 +222,16 @@ fn a_shard_that_does_not_come_back_is_seen_to_hang() {
 
 #[test]
 fn a_function_whose_making_panics_does_not_start() {
-    let outcome = start::<Echo>(spec(2, &[Transport::Udp]), Arc::new(Manner::default()), |_, _| {
-        panic!("cannot be made")
-    });
+    let outcome =
+        start::<Echo>(spec(2, &[Transport::Udp]), Arc::new(Behaviour::default()), |_, _| {
+            panic!("cannot be made")
+        });
     assert!(matches!(outcome, Err(RuntimeError::Failed)));
 }
 
 #[test]
 fn limits_and_conflicts_are_refused_before_anything_is_bound() {
-    let refused = |spec| echo::try_launch(spec, Manner::default()).err().unwrap().to_string();
+    let refused = |spec| echo::try_launch(spec, Behaviour::default()).err().unwrap().to_string();
     assert!(refused(spec(0, &[])).contains("0 shards"));
     assert!(refused(spec(65, &[])).contains("65 shards"));
     let mut twice = spec(1, &[Transport::Tcp, Transport::Tls]);
@@ -251,7 +253,7 @@ fn limits_and_conflicts_are_refused_before_anything_is_bound() {
 #[test]
 fn a_configuration_under_load_loses_no_message_and_no_connection() {
     let (running, _events) =
-        launch(spec(2, &[Transport::Udp, Transport::Tcp]), Manner { quiet: true, ..steering() });
+        launch(spec(2, &[Transport::Udp, Transport::Tcp]), Behaviour { quiet: true, ..steering() });
     let (udp, tcp) = (running.local_addr(PortId(0)), running.local_addr(PortId(1)));
     let load = std::thread::spawn(move || {
         let socket = client();
@@ -276,7 +278,9 @@ fn a_configuration_under_load_loses_no_message_and_no_connection() {
         if version % 3 == 0 {
             ports.push(port(2, Transport::Udp, "127.0.0.1"));
         }
-        running.configure(Arc::new(Manner { quiet: true, version, ..steering() }), ports).unwrap();
+        running
+            .configure(Arc::new(Behaviour { quiet: true, version, ..steering() }), ports)
+            .unwrap();
     }
     load.join().unwrap();
     assert!(version > 1);
@@ -287,7 +291,7 @@ fn a_configuration_under_load_loses_no_message_and_no_connection() {
 #[test]
 fn a_kept_port_may_change_its_number_and_keeps_its_connections() {
     let (running, _events) =
-        launch(spec(1, &[Transport::Udp, Transport::Tcp]), Manner { quiet: true, ..steering() });
+        launch(spec(1, &[Transport::Udp, Transport::Tcp]), Behaviour { quiet: true, ..steering() });
     let (udp, tcp) = (running.local_addr(PortId(0)), running.local_addr(PortId(1)));
     let socket = client();
     let mut stream = TcpStream::connect(tcp).unwrap();
@@ -301,14 +305,14 @@ fn a_kept_port_may_change_its_number_and_keeps_its_connections() {
         assert_eq!(answer[4], round);
         let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
         (ports[0].id, ports[1].id) = (ports[1].id, ports[0].id);
-        running.configure(Arc::new(Manner { quiet: true, ..steering() }), ports).unwrap();
+        running.configure(Arc::new(Behaviour { quiet: true, ..steering() }), ports).unwrap();
     }
     assert_eq!(count(&running, RuntimeFact::Accepted), 1);
 }
 
 #[test]
 fn a_configuration_that_cannot_be_bound_changes_nothing() {
-    let (running, _events) = launch(spec(2, &[Transport::Udp]), Manner::default());
+    let (running, _events) = launch(spec(2, &[Transport::Udp]), Behaviour::default());
     let taken = client();
     let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
     ports.push(PortSpec {
@@ -316,7 +320,7 @@ fn a_configuration_that_cannot_be_bound_changes_nothing() {
         ..port(1, Transport::Udp, "127.0.0.1")
     });
     assert!(running.check_ports(&ports).is_err());
-    let next = Arc::new(Manner { version: 9, ..Manner::default() });
+    let next = Arc::new(Behaviour { version: 9, ..Behaviour::default() });
     assert!(running.configure(Arc::clone(&next), ports.clone()).is_err());
     assert_eq!(running.ports().len(), 1);
     assert_eq!(ask(&running, "counts").unwrap()[0]["version"], 0);
@@ -329,12 +333,13 @@ fn a_configuration_that_cannot_be_bound_changes_nothing() {
 
 #[test]
 fn a_removed_port_is_closed_its_connections_are_told_and_sends_to_it_are_counted() {
-    let (running, events) = launch(spec(1, &[Transport::Udp, Transport::Tcp]), Manner::default());
+    let (running, events) =
+        launch(spec(1, &[Transport::Udp, Transport::Tcp]), Behaviour::default());
     let udp = running.local_addr(PortId(0));
     let stream = TcpStream::connect(running.local_addr(PortId(1))).unwrap();
     let keep: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).take(1).collect();
     wait_for(&events, |seen| matches!(seen, Seen::Up(..)).then_some(()));
-    running.configure(Arc::new(Manner::default()), keep).unwrap();
+    running.configure(Arc::new(Behaviour::default()), keep).unwrap();
     let why = wait_for(&events, |seen| match seen {
         Seen::Down(_, _, why) => Some(*why),
         _ => None,
@@ -344,7 +349,7 @@ fn a_removed_port_is_closed_its_connections_are_told_and_sends_to_it_are_counted
     say(&running, 1, remote, &[("transport", "tcp")]);
     say(&running, 0, remote, &[("transport", "tcp")]); // a datagram port
     until("both are counted", || count(&running, RuntimeFact::Unroutable) == 2);
-    running.configure(Arc::new(Manner::default()), Vec::new()).unwrap();
+    running.configure(Arc::new(Behaviour::default()), Vec::new()).unwrap();
     UdpSocket::bind(udp).expect("the address is free again");
 }
 
@@ -368,7 +373,7 @@ fn draining_waits_for_what_runs_and_stopping_frees_the_ports() {
 fn a_buffer_that_overflows_in_the_kernel_is_counted() {
     let mut spec = spec(1, &[Transport::Udp]);
     spec.receive_buffer_bytes = 8_192;
-    let (running, _events) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (running, _events) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let to = running.local_addr(PortId(0));
     let socket = client();
     socket.send_to(b"sleep:300", to).unwrap();
@@ -385,7 +390,7 @@ fn a_buffer_that_overflows_in_the_kernel_is_counted() {
 #[test]
 fn a_ring_that_is_full_sheds_and_counts() {
     let (running, _events) =
-        launch(spec(2, &[Transport::Udp]), Manner { quiet: true, ..steering() });
+        launch(spec(2, &[Transport::Udp]), Behaviour { quiet: true, ..steering() });
     let to = running.local_addr(PortId(0));
     // 's' is 115: shard 1 sleeps, and everything for it piles up at its ring.
     let sockets: Vec<UdpSocket> = (0..16).map(|_| client()).collect();

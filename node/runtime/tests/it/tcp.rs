@@ -1,6 +1,6 @@
 //! Streams through a running function, on real sockets.
 
-use crate::echo::{Manner, Searched, Seen, count, framed, launch, port, say, until, wait_for};
+use crate::echo::{Behaviour, Searched, Seen, count, framed, launch, port, say, until, wait_for};
 use runtime::*;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -42,7 +42,7 @@ fn up(events: &std::sync::mpsc::Receiver<Seen>) -> Flow {
 #[test]
 fn a_connection_is_told_up_its_messages_are_answered_and_its_end_is_told() {
     for ip in ["127.0.0.1", "::1"] {
-        let (running, events) = launch(spec(ip), Manner::default());
+        let (running, events) = launch(spec(ip), Behaviour::default());
         let mut stream = connect(running.local_addr(PortId(0)));
         let flow = up(&events);
         assert_eq!(flow.remote, stream.local_addr().unwrap());
@@ -58,7 +58,7 @@ fn a_connection_is_told_up_its_messages_are_answered_and_its_end_is_told() {
 
 #[test]
 fn a_connection_can_be_opened_without_a_word_and_its_refusal_is_told() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = far.local_addr().unwrap();
     let silent = [("transport", "tcp"), ("times", "0")];
@@ -78,7 +78,7 @@ fn a_connection_can_be_opened_without_a_word_and_its_refusal_is_told() {
 
 #[test]
 fn messages_are_cut_whole_however_the_bytes_arrive() {
-    let (running, _events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, _events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     let payloads: Vec<Vec<u8>> =
         [1usize, 3, 4, 5, 100, 70_000, 2, 120_000].iter().map(|&n| vec![n as u8; n]).collect();
@@ -102,7 +102,7 @@ fn messages_are_cut_whole_however_the_bytes_arrive() {
 
 #[test]
 fn what_is_no_message_or_too_long_ends_the_connection() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     for (bytes, want) in
         [(&[0xEEu8][..], "not a length"), (&[0, 0xF0, 0, 0][..], "its message is too long")]
     {
@@ -116,7 +116,7 @@ fn what_is_no_message_or_too_long_ends_the_connection() {
 
 #[test]
 fn what_is_due_to_the_messages_before_a_broken_one_is_sent_first() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     let bytes = [framed(b"one"), framed(b"two"), vec![0xEE]].concat();
     stream.write_all(&bytes).unwrap();
@@ -126,7 +126,7 @@ fn what_is_due_to_the_messages_before_a_broken_one_is_sent_first() {
 
 #[test]
 fn speaking_first_opens_one_connection_and_keeps_it() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = listener.local_addr().unwrap();
     say(&running, 0, remote, &[("transport", "tcp"), ("times", "3")]);
@@ -145,7 +145,7 @@ fn speaking_first_opens_one_connection_and_keeps_it() {
 
 #[test]
 fn a_refused_connection_is_told_with_the_flow_as_sent_and_not_retried_at_once() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for _ in 0..3 {
         say(&running, 0, gone, &[("transport", "tcp")]);
@@ -158,7 +158,7 @@ fn a_refused_connection_is_told_with_the_flow_as_sent_and_not_retried_at_once() 
 
 #[test]
 fn a_far_end_that_hangs_up_at_once_is_not_called_again_at_once() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = listener.local_addr().unwrap();
     let door = std::thread::spawn(move || listener.accept().map(drop));
@@ -174,7 +174,8 @@ fn a_far_end_that_hangs_up_at_once_is_not_called_again_at_once() {
 fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
     let mut spec = spec("127.0.0.1");
     spec.streams.queue_bytes_max = 100_000;
-    let (running, _events) = launch(spec, Manner { quiet: true, copies: 200, ..Manner::default() });
+    let (running, _events) =
+        launch(spec, Behaviour { quiet: true, copies: 200, ..Behaviour::default() });
     let mut stream = connect(running.local_addr(PortId(0)));
     // 40 × 200 × 5,004 bytes is far more than the kernel and the queue hold.
     for n in 0..40u8 {
@@ -201,7 +202,7 @@ fn a_reader_that_stalls_for_too_long_is_given_up() {
     let mut spec = spec("127.0.0.1");
     spec.streams.stall_timeout = Duration::from_millis(100);
     let (running, events) =
-        launch(spec, Manner { quiet: true, copies: 2_000, ..Manner::default() });
+        launch(spec, Behaviour { quiet: true, copies: 2_000, ..Behaviour::default() });
     let mut stream = connect(running.local_addr(PortId(0)));
     for _ in 0..4 {
         stream.write_all(&framed(&[1; 5_000])).unwrap();
@@ -214,7 +215,7 @@ fn a_reader_that_stalls_for_too_long_is_given_up() {
 fn a_connection_on_which_nothing_moves_is_closed() {
     let mut spec = spec("127.0.0.1");
     spec.streams.idle_timeout = Duration::from_millis(80);
-    let (running, events) = launch(spec, Manner::default());
+    let (running, events) = launch(spec, Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     assert_eq!(down(&events).1, "nothing moved for too long");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
@@ -222,7 +223,7 @@ fn a_connection_on_which_nothing_moves_is_closed() {
 
 #[test]
 fn closing_sends_what_was_sent_before_and_tells_nothing() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     stream.write_all(&framed(b"close")).unwrap();
     assert_eq!(receive(&mut stream), b"bye");
@@ -235,7 +236,7 @@ fn closing_sends_what_was_sent_before_and_tells_nothing() {
 
 #[test]
 fn what_a_far_end_sent_before_it_finished_is_still_answered_to() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     stream.write_all(&framed(b"last words")).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
@@ -247,7 +248,7 @@ fn what_a_far_end_sent_before_it_finished_is_still_answered_to() {
 fn a_table_full_of_those_who_speak_refuses_newcomers_and_counts_them() {
     let mut spec = spec("127.0.0.1");
     spec.streams.connections_max = 2;
-    let (running, _events) = launch(spec, Manner::default());
+    let (running, _events) = launch(spec, Behaviour::default());
     let to = running.local_addr(PortId(0));
     let (mut first, mut second) = (connect(to), connect(to));
     for stream in [&mut first, &mut second] {
@@ -265,7 +266,7 @@ fn a_connection_is_opened_out_of_a_table_that_one_host_has_filled() {
     for spoken in [false, true] {
         let mut spec = spec("127.0.0.1");
         spec.streams.connections_max = 16;
-        let (running, events) = launch(spec, Manner { quiet: true, ..Manner::default() });
+        let (running, events) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
         let mut host: Vec<_> = (0..16).map(|_| connect(running.local_addr(PortId(0)))).collect();
         until("they are taken", || count(&running, RuntimeFact::Accepted) == 16);
         for stream in host.iter_mut().filter(|_| spoken) {
@@ -285,7 +286,8 @@ fn a_connection_is_opened_out_of_a_table_that_one_host_has_filled() {
 
 #[test]
 fn a_megabyte_for_one_reader_arrives_in_order() {
-    let (running, _events) = launch(spec("127.0.0.1"), Manner { quiet: true, ..Manner::default() });
+    let (running, _events) =
+        launch(spec("127.0.0.1"), Behaviour { quiet: true, ..Behaviour::default() });
     let mut stream = connect(running.local_addr(PortId(0)));
     let mut writer = stream.try_clone().unwrap();
     let feeder = std::thread::spawn(move || {
@@ -307,7 +309,7 @@ fn a_megabyte_for_one_reader_arrives_in_order() {
 
 #[test]
 fn a_ping_is_answered_on_its_connection_in_order_with_what_came_before_it() {
-    let (running, _events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, _events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     let mut bytes = framed(b"first");
     bytes.extend([0xFF, 0xFE]);
@@ -322,7 +324,7 @@ fn a_ping_is_answered_on_its_connection_in_order_with_what_came_before_it() {
 
 #[test]
 fn what_goes_to_an_alias_goes_over_the_connection_that_bears_it() {
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     let alias = "127.0.0.1:9"; // nobody listens there
     stream.write_all(&framed(format!("alias:{alias}").as_bytes())).unwrap();
@@ -343,7 +345,7 @@ fn what_goes_to_an_alias_goes_over_the_connection_that_bears_it() {
 fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
     let mut spec = spec("127.0.0.1");
     spec.ports[0].stream_mut().unwrap().queue_bytes_max = Some(1_000);
-    let (running, events) = launch(spec, Manner::default());
+    let (running, events) = launch(spec, Behaviour::default());
     let slow = connect(running.local_addr(PortId(0)));
     let flow = up(&events);
     let text = "x".repeat(60_000);
@@ -353,7 +355,7 @@ fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
     assert!(count(&running, RuntimeFact::Queued) <= 61_000, "no more than the last one's rest");
     let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
     ports[0].stream_mut().unwrap().queue_bytes_max = None;
-    running.configure(std::sync::Arc::new(Manner::default()), ports).unwrap();
+    running.configure(std::sync::Arc::new(Behaviour::default()), ports).unwrap();
     let shed = count(&running, RuntimeFact::SendShed);
     say(&running, 0, flow.remote, &[("transport", "tcp"), ("text", text.as_str()), ("times", "9")]);
     until("they wait", || count(&running, RuntimeFact::Queued) > 9 * 60_000);
@@ -370,7 +372,7 @@ fn a_source_that_fills_the_table_with_idle_connections_makes_room_for_others() {
     let mut spec = spec("127.0.0.1");
     spec.ports.push(port(1, Transport::Tcp, "::1"));
     spec.streams.connections_max = 64;
-    let (running, _events) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (running, _events) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let idle: Vec<_> = (0..100).map(|_| connect(running.local_addr(PortId(0)))).collect();
     until("they are taken", || count(&running, RuntimeFact::Accepted) >= 100);
     let displaced = count(&running, RuntimeFact::Displaced);
@@ -395,7 +397,7 @@ fn a_source_that_fills_the_table_with_idle_connections_makes_room_for_others() {
 fn an_octet_now_and_then_is_no_message_and_the_connection_is_closed() {
     let mut spec = spec("127.0.0.1");
     spec.streams.first_message_timeout = Some(Duration::from_millis(300));
-    let (running, events) = launch(spec, Manner::default());
+    let (running, events) = launch(spec, Behaviour::default());
     let to = running.local_addr(PortId(0));
     let mut spoke = connect(to);
     spoke.write_all(&framed(b"whole")).unwrap();
@@ -417,7 +419,7 @@ fn an_octet_now_and_then_is_no_message_and_the_connection_is_closed() {
 #[test]
 fn a_message_that_comes_octet_by_octet_is_not_searched_anew_with_each() {
     let searched = Searched::begin();
-    let (running, events) = launch(spec("127.0.0.1"), Manner::default());
+    let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let mut stream = connect(running.local_addr(PortId(0)));
     let text = format!("~{}\n", "x".repeat(20_000));
     for octet in text.as_bytes() {

@@ -1,7 +1,8 @@
 //! TLS through running functions, with certificates made for the test.
 
 use crate::echo::{
-    self, Echo, Manner, Searched, Seen, count, framed, launch, port, say, secured, until, wait_for,
+    self, Behaviour, Echo, Searched, Seen, count, framed, launch, port, say, secured, until,
+    wait_for,
 };
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use runtime::*;
@@ -70,13 +71,13 @@ fn server(
     let roots = authority.roots();
     launch(
         spec(TlsSpec { certificate, key, roots, client_auth: auth, ..TlsSpec::default() }),
-        Manner::default(),
+        Behaviour::default(),
     )
 }
 
 fn client(tls: TlsSpec) -> (Running<Echo>, Receiver<Seen>) {
     // Quiet would hide the answers; the echo of an echo goes on for ever, which is load enough.
-    launch(spec(tls), Manner::default())
+    launch(spec(tls), Behaviour::default())
 }
 
 fn trusting(authority: &Authority) -> TlsSpec {
@@ -116,10 +117,10 @@ fn long_messages_and_many_of_them_cross_whole_and_in_order() {
     let authority = Authority::new("long");
     let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
     let tls = TlsSpec { certificate, key, ..TlsSpec::default() };
-    let (server, served) = launch(spec(tls), Manner::default());
+    let (server, served) = launch(spec(tls), Behaviour::default());
     // The client must not echo the echo: it counts only.
     let (client, events) =
-        launch(spec(trusting(&authority)), Manner { quiet: false, ..Manner::default() });
+        launch(spec(trusting(&authority)), Behaviour { quiet: false, ..Behaviour::default() });
     let text = "x".repeat(100_000);
     say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", &text), ("times", "5")]);
     for _ in 0..5 {
@@ -134,7 +135,7 @@ fn shared_pieces_cross_tls_as_copies_and_are_told_as_written() {
     let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
     let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
     spec.ports[0].stream_mut().unwrap().paced = true;
-    let (server, served) = launch(spec, Manner { shared: true, ..Manner::default() });
+    let (server, served) = launch(spec, Behaviour { shared: true, ..Behaviour::default() });
     let (client, events) = client(trusting(&authority));
     let text = "x".repeat(100_000);
     say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", &text), ("times", "3")]);
@@ -208,7 +209,7 @@ fn a_client_that_never_shakes_hands_is_given_up() {
     let (certificate, key) = authority.sign("server", &["127.0.0.1"]);
     let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
     spec.streams.connect_timeout = Duration::from_millis(50);
-    let (server, _served) = launch(spec, Manner::default());
+    let (server, _served) = launch(spec, Behaviour::default());
     let silent = TcpStream::connect(server.local_addr(PortId(0))).unwrap();
     until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
     until("its place is free", || count(&server, RuntimeFact::Connections) == 0);
@@ -234,7 +235,7 @@ fn a_renewed_certificate_takes_effect_with_the_next_configuration() {
         std::fs::copy(from.unwrap(), authority.directory.join(file)).unwrap();
     }
     let ports = server.ports().into_iter().map(|(spec, _)| spec).collect();
-    server.configure(Arc::new(Manner { version: 2, ..Manner::default() }), ports).unwrap();
+    server.configure(Arc::new(Behaviour { version: 2, ..Behaviour::default() }), ports).unwrap();
     let (second, events) = client(trusting(&renewed));
     say(&second, 0, to, &[TLS, ("text", "after")]);
     assert_eq!(message(&events), framed(b"after"));
@@ -244,7 +245,7 @@ fn a_renewed_certificate_takes_effect_with_the_next_configuration() {
 fn refusal(tls: TlsSpec) -> String {
     let mut spec = spec(tls);
     spec.ports[0].stream_mut().unwrap().connect_only = false;
-    echo::try_launch(spec, Manner::default()).err().unwrap().to_string()
+    echo::try_launch(spec, Behaviour::default()).err().unwrap().to_string()
 }
 
 #[test]
@@ -359,7 +360,7 @@ fn messages_are_answered_while_more_handshakes_wait_than_may_and_the_newest_are_
     let mut spec = spec(TlsSpec { certificate, key, ..TlsSpec::default() });
     spec.ports.push(port(1, Transport::Udp, "127.0.0.1"));
     spec.streams.handshakes_max = HANDSHAKES_MAX;
-    let (server, _served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (server, _served) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let (tls, udp) = (server.local_addr(PortId(0)), server.local_addr(PortId(1)));
     let silent: Vec<_> =
         (0..HANDSHAKES_MAX / 2).map(|_| TcpStream::connect(tls).unwrap()).collect();
@@ -429,7 +430,7 @@ fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
     spec.ports.push(secured(1, tls, "::1"));
     spec.streams.handshakes_max = HANDSHAKES_MAX;
     spec.streams.connect_timeout = machine::Duration::from_secs(20);
-    let (server, _served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (server, _served) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let silent: Vec<_> = (0..4 * HANDSHAKES_MAX)
         .map(|_| TcpStream::connect(server.local_addr(PortId(0))).unwrap())
         .collect();
@@ -454,7 +455,7 @@ fn a_source_that_fills_the_table_with_silent_handshakes_makes_room_for_others_at
     spec.ports.push(secured(1, tls, "::1"));
     spec.streams.connections_max = CONNECTIONS_MAX;
     spec.streams.connect_timeout = machine::Duration::from_secs(60);
-    let (server, served) = launch(spec, Manner { quiet: true, ..Manner::default() });
+    let (server, served) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let silent: Vec<_> = (0..2 * CONNECTIONS_MAX)
         .map(|_| TcpStream::connect(server.local_addr(PortId(0))).unwrap())
         .collect();

@@ -1,6 +1,6 @@
 //! Datagrams through a running function, on real sockets.
 
-use crate::echo::{self, Manner, Seen, count, launch, port, say, until, wait_for};
+use crate::echo::{self, Behaviour, Seen, count, launch, port, say, until, wait_for};
 use runtime::*;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn a_datagram_is_answered_from_the_address_it_was_sent_to_with_either_family() {
     for (listen, at) in
         [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("0.0.0.0", "127.0.0.9"), ("::", "::1")]
     {
-        let (running, events) = launch(one(listen), Manner::default());
+        let (running, events) = launch(one(listen), Behaviour::default());
         let socket = client(if at.contains(':') { "::1" } else { "127.0.0.1" });
         let to = SocketAddr::new(at.parse().unwrap(), running.local_addr(PortId(0)).port());
         socket.send_to(b"ping", to).unwrap();
@@ -43,7 +43,8 @@ fn a_datagram_is_answered_from_the_address_it_was_sent_to_with_either_family() {
 fn runs_of_many_sizes_arrive_whole_and_in_order() {
     // As many as the client's receive buffer surely holds.
     for (copies, sizes) in [(40, [1usize, 100, 700, 1_400]), (3, [2_000, 9_000, 30_000, 40_000])] {
-        let (running, _events) = launch(one("127.0.0.1"), Manner { copies, ..Manner::default() });
+        let (running, _events) =
+            launch(one("127.0.0.1"), Behaviour { copies, ..Behaviour::default() });
         let socket = client("127.0.0.1");
         for size in sizes {
             for n in 0..3u8 {
@@ -64,7 +65,7 @@ fn runs_travel_one_by_one_where_they_are_switched_off() {
     for runs in [true, false] {
         let mut spec = one("127.0.0.1");
         spec.ports[0].carrier = Carrier::Udp { whole: false, runs };
-        let (running, _events) = launch(spec, Manner { copies: 20, ..Manner::default() });
+        let (running, _events) = launch(spec, Behaviour { copies: 20, ..Behaviour::default() });
         let any = "127.0.0.1:0".parse().unwrap();
         let socket = driver::DatagramSocket::bind(any, &driver::SocketOptions::default()).unwrap();
         say(&running, 0, socket.local(), &[("times", "20")]);
@@ -82,7 +83,7 @@ fn runs_travel_one_by_one_where_they_are_switched_off() {
 
 #[test]
 fn a_descriptor_of_the_functions_own_is_watched_as_long_as_it_can_be_read() {
-    let (running, events) = launch(one("127.0.0.1"), Manner::default());
+    let (running, events) = launch(one("127.0.0.1"), Behaviour::default());
     let ask = Ask { path: "watch".into(), ..Ask::default() };
     let to: SocketAddr = running.ask(ask).unwrap().as_str().unwrap().parse().unwrap();
     let socket = client("127.0.0.1");
@@ -102,7 +103,8 @@ fn a_descriptor_of_the_functions_own_is_watched_as_long_as_it_can_be_read() {
 
 #[test]
 fn many_far_ends_get_their_own_answers() {
-    let (running, _events) = launch(one("127.0.0.1"), Manner { copies: 3, ..Manner::default() });
+    let (running, _events) =
+        launch(one("127.0.0.1"), Behaviour { copies: 3, ..Behaviour::default() });
     let to = running.local_addr(PortId(0));
     let clients: Vec<UdpSocket> = (0..50).map(|_| client("127.0.0.1")).collect();
     for round in 0..5u8 {
@@ -122,7 +124,7 @@ fn many_far_ends_get_their_own_answers() {
 #[test]
 fn a_far_end_that_is_not_there_is_told_to_the_function() {
     for ip in ["127.0.0.1", "::1"] {
-        let (running, events) = launch(one(ip), Manner::default());
+        let (running, events) = launch(one(ip), Behaviour::default());
         let gone = client(ip).local_addr().unwrap();
         say(&running, 0, gone, &[]);
         let remote = wait_for(&events, |seen| match seen {
@@ -140,7 +142,7 @@ fn a_far_end_that_is_not_there_is_told_to_the_function() {
 
 #[test]
 fn timers_fire_while_nothing_else_happens() {
-    let (running, _events) = launch(one("127.0.0.1"), Manner::default());
+    let (running, _events) = launch(one("127.0.0.1"), Behaviour::default());
     client("127.0.0.1").send_to(b"timer:30", running.local_addr(PortId(0))).unwrap();
     until("the tick", || {
         let ask = Ask { path: "counts".into(), ..Ask::default() };
@@ -149,25 +151,25 @@ fn timers_fire_while_nothing_else_happens() {
 }
 
 #[test]
-fn an_address_that_another_socket_holds_is_refused_with_the_port_and_the_mend() {
+fn an_address_that_another_socket_holds_is_refused_with_the_port_and_the_hint() {
     let taken = client("127.0.0.1");
     let mut spec = one("127.0.0.1");
     spec.ports[0].listen = taken.local_addr().unwrap();
-    let error = echo::try_launch(spec, Manner::default()).err().unwrap().to_string();
+    let error = echo::try_launch(spec, Behaviour::default()).err().unwrap().to_string();
     assert!(error.contains("port 0") && error.contains("another program"), "{error}");
 }
 
 #[test]
 fn an_address_that_another_function_of_ours_holds_is_refused_too() {
-    let (running, _events) = launch(one("127.0.0.1"), Manner::default());
+    let (running, _events) = launch(one("127.0.0.1"), Behaviour::default());
     let mut spec = one("127.0.0.1");
     spec.ports[0].listen = running.local_addr(PortId(0));
-    assert!(matches!(echo::try_launch(spec, Manner::default()), Err(RuntimeError::Bind { .. })));
+    assert!(matches!(echo::try_launch(spec, Behaviour::default()), Err(RuntimeError::Bind { .. })));
 }
 
 #[test]
 fn a_datagram_that_the_kernel_refuses_is_counted_and_told_and_the_others_leave() {
-    let (running, events) = launch(one("0.0.0.0"), Manner::default());
+    let (running, events) = launch(one("0.0.0.0"), Behaviour::default());
     // Broadcasts are not asked for; and nothing is longer than IP.
     let refused: SocketAddr = "255.255.255.255:9".parse().unwrap();
     say(&running, 0, refused, &[("times", "3")]);
@@ -186,7 +188,7 @@ fn a_datagram_that_the_kernel_refuses_is_counted_and_told_and_the_others_leave()
 
 #[test]
 fn the_plain_counters_add_up() {
-    let (running, _events) = launch(one("127.0.0.1"), Manner::default());
+    let (running, _events) = launch(one("127.0.0.1"), Behaviour::default());
     let socket = client("127.0.0.1");
     for _ in 0..10 {
         socket.send_to(b"12345", running.local_addr(PortId(0))).unwrap();
@@ -203,5 +205,5 @@ fn the_plain_counters_add_up() {
 #[test]
 fn the_handle_may_be_used_from_any_thread() {
     fn any_thread<T: Send + Sync>(_: &T) {}
-    any_thread(&launch(one("127.0.0.1"), Manner::default()).0);
+    any_thread(&launch(one("127.0.0.1"), Behaviour::default()).0);
 }

@@ -49,7 +49,7 @@ const DOWN: Reason = Reason(9);
 const POLICED: Reason = Reason(10);
 
 /// What becomes of a packet.
-enum Fate {
+enum Outcome {
     /// It leaves by `Meta::transmit`.
     Out,
     To(Edge),
@@ -124,10 +124,10 @@ impl Node for MplsInput {
             let (hops, labels) = (&*self.shared.hops, &*self.labels);
             let step = Step { hops, labels, markings, interfaces, reader: cx.reader };
             match step.label(cx.packets, *slot) {
-                Fate::Out => self.out.push(*slot),
-                Fate::To(edge) => cx.next.to(edge, *slot),
-                Fate::Punt => self.punt(*slot, cx),
-                Fate::Drop(reason) => cx.next.drop(*slot, reason),
+                Outcome::Out => self.out.push(*slot),
+                Outcome::To(edge) => cx.next.to(edge, *slot),
+                Outcome::Punt => self.punt(*slot, cx),
+                Outcome::Drop(reason) => cx.next.drop(*slot, reason),
             }
         }
         cx.next.start(OUT, &self.out, cx.packets);
@@ -151,15 +151,15 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn label(&self, packets: &mut Pool, slot: Slot) -> Fate {
+    fn label(&self, packets: &mut Pool, slot: Slot) -> Outcome {
         if !self.interfaces.row(packets.meta(slot).interface).mpls {
-            return Fate::Drop(NO_MPLS);
+            return Outcome::Drop(NO_MPLS);
         }
         for _ in 0..POPS_MAX {
-            let Some(entry) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
+            let Some(entry) = Entry::at(packets.bytes(slot)) else { return Outcome::Drop(SHORT) };
             let row = self.labels.row(entry.label());
             if entry.ttl() <= 1 && row.action() != Action::Pop {
-                return Fate::To(TO_EXPIRED);
+                return Outcome::To(TO_EXPIRED);
             }
             if !row.has(SHORT_PIPE) {
                 packets.meta_mut(slot).class = entry.class();
@@ -175,14 +175,14 @@ impl Step<'_> {
                     return self.frame(packets, slot, entry, row);
                 }
                 Action::Pop => {
-                    if let Some(fate) = pop(packets, slot, entry, row) {
-                        return fate;
+                    if let Some(outcome) = pop(packets, slot, entry, row) {
+                        return outcome;
                     }
                 }
                 Action::Unknown => return unknown(packets, slot, entry),
             }
         }
-        Fate::Drop(TOO_DEEP)
+        Outcome::Drop(TOO_DEEP)
     }
 
     /// What does not become IP here passes no `classify`: the traffic class of its label decides.
@@ -193,16 +193,16 @@ impl Step<'_> {
     }
 
     /// The label comes off, and the hop's own go on: one is a swap, none is penultimate popping.
-    fn forward(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+    fn forward(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Outcome {
         let flow = hash::of_stack(packets.bytes(slot));
         let line = self.hops.resolve(self.reader, row.argument(), flow);
         if line.kind != Kind::Rewrite {
-            return Fate::Drop(NO_HOP);
+            return Outcome::Drop(NO_HOP);
         }
         packets.advance(slot, ENTRY);
         let out = self.interfaces.row(line.interface);
         if out.input == Input::Nothing {
-            return Fate::Drop(DOWN);
+            return Outcome::Drop(DOWN);
         }
         let (meta, cell) = packets.parts(slot);
         (meta.l3, meta.transmit) = (0, line.interface);
@@ -218,53 +218,53 @@ impl Step<'_> {
                 ttl::lower(below, entry.is_bottom(), ttl);
             }
             let Some(kind) = kind_below(below, entry.is_bottom()) else {
-                return Fate::Drop(PAYLOAD);
+                return Outcome::Drop(PAYLOAD);
             };
             let rewrite = before(meta, cell, line).and_then(<[u8]>::last_chunk_mut::<2>);
             rewrite.map(|octets| *octets = kind.to_be_bytes()).is_some()
         };
         if usize::from(meta.length) > frame::limit(out) {
-            return Fate::Drop(TOO_LONG);
+            return Outcome::Drop(TOO_LONG);
         }
-        if done { Fate::Out } else { Fate::Drop(SHORT) }
+        if done { Outcome::Out } else { Outcome::Drop(SHORT) }
     }
 
     /// A frame of a pseudowire: below its label may be a flow label, then a control word.
-    fn frame(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+    fn frame(&self, packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Outcome {
         packets.advance(slot, ENTRY);
         let mut bottom = entry.is_bottom() || past_entropy(packets, slot);
         if !bottom && row.has(FLOW_LABEL) {
-            let Some(flow) = Entry::at(packets.bytes(slot)) else { return Fate::Drop(SHORT) };
+            let Some(flow) = Entry::at(packets.bytes(slot)) else { return Outcome::Drop(SHORT) };
             bottom = flow.is_bottom();
             packets.advance(slot, ENTRY);
         }
         if !bottom {
-            return Fate::Drop(NOT_BOTTOM);
+            return Outcome::Drop(NOT_BOTTOM);
         }
         if row.has(CONTROL_WORD) {
             match packets.bytes(slot).first().map(|first| first >> 4) {
                 Some(0) if packets.advance(slot, ENTRY) => {}
                 // An associated channel (RFC 4385 §5): for the control process.
-                Some(1) => return Fate::Punt,
-                _ => return Fate::Drop(PAYLOAD),
+                Some(1) => return Outcome::Punt,
+                _ => return Outcome::Drop(PAYLOAD),
             }
         }
         if usize::from(packets.meta(slot).length) < frame::HEADER {
-            return Fate::Drop(SHORT);
+            return Outcome::Drop(SHORT);
         }
         let meta = packets.meta_mut(slot);
         meta.l3 = 0;
         if row.action() == Action::Bridge {
             meta.words[0] = row.argument();
             meta.flags |= frame::FROM_PSEUDOWIRE;
-            return Fate::To(TO_BRIDGE);
+            return Outcome::To(TO_BRIDGE);
         }
         let (to, out) = (row.argument(), self.interfaces.row(row.argument()));
         let (meta, cell) = packets.parts(slot);
         match tags::replace(meta, cell, 0, to, out) {
-            Ok(()) => Fate::Out,
-            Err(frame::Refused::Down) => Fate::Drop(DOWN),
-            Err(frame::Refused::Length) => Fate::Drop(TOO_LONG),
+            Ok(()) => Outcome::Out,
+            Err(frame::Refused::Down) => Outcome::Drop(DOWN),
+            Err(frame::Refused::Length) => Outcome::Drop(TOO_LONG),
         }
     }
 }
@@ -280,10 +280,10 @@ fn kind_below(octets: &[u8], bottom: bool) -> Option<u16> {
 }
 
 /// The payload of a VPN's label is IP, looked up in the VPN's table.
-fn vrf(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Fate {
+fn vrf(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Outcome {
     packets.advance(slot, ENTRY);
     if !entry.is_bottom() && !past_entropy(packets, slot) {
-        return Fate::Drop(NOT_BOTTOM);
+        return Outcome::Drop(NOT_BOTTOM);
     }
     if row.has(UNIFORM) {
         // The router decrements what it finds.
@@ -302,19 +302,19 @@ fn past_entropy(packets: &mut Pool, slot: Slot) -> bool {
     is_indicator && is_last && packets.advance(slot, 2 * ENTRY)
 }
 
-fn to_ip(packets: &mut Pool, slot: Slot) -> Fate {
+fn to_ip(packets: &mut Pool, slot: Slot) -> Outcome {
     let first = packets.bytes(slot).first().map(|first| first >> 4);
     let meta = packets.meta_mut(slot);
     meta.l3 = meta.offset;
     match first {
-        Some(4) => Fate::To(TO_IP4),
-        Some(6) => Fate::To(TO_IP6),
-        _ => Fate::Drop(PAYLOAD),
+        Some(4) => Outcome::To(TO_IP4),
+        Some(6) => Outcome::To(TO_IP6),
+        _ => Outcome::Drop(PAYLOAD),
     }
 }
 
 /// The label means nothing here; `None`: there is another below.
-fn pop(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Option<Fate> {
+fn pop(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Option<Outcome> {
     packets.advance(slot, ENTRY);
     let bottom = entry.is_bottom();
     if row.has(UNIFORM) {
@@ -323,20 +323,20 @@ fn pop(packets: &mut Pool, slot: Slot, entry: Entry, row: table::Row) -> Option<
     if bottom { Some(to_ip(packets, slot)) } else { None }
 }
 
-fn unknown(packets: &mut Pool, slot: Slot, entry: Entry) -> Fate {
+fn unknown(packets: &mut Pool, slot: Slot, entry: Entry) -> Outcome {
     match entry.label() {
-        ROUTER_ALERT => Fate::Punt,
-        IMPLICIT_NULL => Fate::Drop(RESERVED),
+        ROUTER_ALERT => Outcome::Punt,
+        IMPLICIT_NULL => Outcome::Drop(RESERVED),
         // The indicator and its entropy label were below a label that ended here.
         ENTROPY_INDICATOR if !entry.is_bottom() && packets.advance(slot, 2 * ENTRY) => {
             let octets = packets.meta(slot).offset as usize - ENTRY;
             let entropy = Entry::at(&packets.cell(slot)[octets..]).unwrap_or_default();
             match entropy.is_bottom() {
                 true => to_ip(packets, slot),
-                false => Fate::Drop(NOT_BOTTOM),
+                false => Outcome::Drop(NOT_BOTTOM),
             }
         }
-        0..16 => Fate::Drop(RESERVED),
-        _ => Fate::Drop(UNKNOWN),
+        0..16 => Outcome::Drop(RESERVED),
+        _ => Outcome::Drop(UNKNOWN),
     }
 }

@@ -1,7 +1,7 @@
 //! `ip4-filter`, `ip6-filter`, `l2-filter`, `filter-out`: the first rule that matches decides.
 
 use super::fields::set_dscp;
-use super::filtering::{Compiled, Fate, Filters, Headers, UNMATCHED};
+use super::filtering::{Compiled, Filters, Headers, Outcome, UNMATCHED};
 use super::views::TrafficViews;
 use crate::header::{ICMP6, IP6};
 use crate::program::{Direction, Family, Verdict};
@@ -9,7 +9,7 @@ use graph::meta::LINK_SCOPED;
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot, VECTOR_MAX};
 use std::sync::{Arc, PoisonError};
 
-/// By [`Fate`].
+/// By [`Outcome`].
 const REASONS: &[&str] = &[
     "denied by a rule",
     "no rule permits it",
@@ -130,29 +130,29 @@ impl FilterNode {
         let tally = filter.tally(self.views.worker);
         for (slot, rule) in batch.iter().zip(rules) {
             let octets = u64::from(cx.packets.meta(*slot).length);
-            let mut fate = tally.count(*rule, octets);
-            if fate == Fate::Act {
-                fate = self.act(*rule, *slot, filter, cx);
+            let mut outcome = tally.count(*rule, octets);
+            if outcome == Outcome::Act {
+                outcome = self.act(*rule, *slot, filter, cx);
             }
             // Without a branch: whom a rule lets pass is anybody's guess.
             passed[passes % VECTOR_MAX] = *slot;
-            dropped[drops % VECTOR_MAX] = (*slot, fate as u8);
-            passes += usize::from(fate == Fate::Pass);
-            drops += usize::from(fate < Fate::Pass);
+            dropped[drops % VECTOR_MAX] = (*slot, outcome as u8);
+            passes += usize::from(outcome == Outcome::Pass);
+            drops += usize::from(outcome < Outcome::Pass);
         }
         cx.next.onward_all(&passed[..passes], cx.packets);
-        for (slot, fate) in &dropped[..drops] {
-            cx.next.drop(*slot, Reason(*fate));
+        for (slot, outcome) in &dropped[..drops] {
+            cx.next.drop(*slot, Reason(*outcome));
         }
     }
 
     /// Does what a rule says that neither just permits nor denies.
     #[inline(never)]
-    fn act(&self, rule: u32, slot: Slot, filter: &Compiled, cx: &mut Context<'_>) -> Fate {
+    fn act(&self, rule: u32, slot: Slot, filter: &Compiled, cx: &mut Context<'_>) -> Outcome {
         let Some(verdict) = filter.verdicts.get(rule as usize) else {
             let is_in = self.stage != Stage::Out;
             let is_needed = is_in && is_discovery(cx.packets.meta(slot), cx.packets.bytes(slot));
-            return if is_needed { Fate::Pass } else { Fate::NoRule };
+            return if is_needed { Outcome::Pass } else { Outcome::NoRule };
         };
         let (meta, cell) = cx.packets.parts(slot);
         let end = usize::from(meta.offset) + usize::from(meta.length);
@@ -168,7 +168,7 @@ impl FilterNode {
                 let mut bank = self.views.bank.lock().unwrap_or_else(PoisonError::into_inner);
                 bank.follow(policers, cx.now);
                 if !bank.police(policer, cx.now, meta, cell) {
-                    return Fate::Red;
+                    return Outcome::Red;
                 }
             }
             Verdict::Redirect(hop)
@@ -176,11 +176,11 @@ impl FilterNode {
             {
                 meta.hop = hop;
                 cx.next.to(TO_REDIRECT, slot);
-                return Fate::Act;
+                return Outcome::Act;
             }
             _ => {}
         }
-        Fate::Pass
+        Outcome::Pass
     }
 }
 

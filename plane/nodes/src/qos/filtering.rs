@@ -25,10 +25,10 @@ enum Rules {
     Wide(Classifier<u128>),
 }
 
-/// What becomes of a packet; those below [`Fate::Pass`] are the reasons why it is dropped.
+/// What becomes of a packet; those below [`Outcome::Pass`] are the reasons why it is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     Denied = 0,
     NoRule,
     Red,
@@ -48,7 +48,7 @@ pub struct Compiled {
     looks_above: bool,
     /// What the verdicts come to; the last is for packets that no rule matched, the one before for
     /// those that hide what a rule looks at.
-    fates: Vec<Fate>,
+    outcomes: Vec<Outcome>,
     /// By worker: packets and octets by rule; the last two as above.
     cells: Vec<Box<[[AtomicU64; 2]]>>,
 }
@@ -57,18 +57,18 @@ pub struct Compiled {
 #[derive(Clone, Copy)]
 pub(crate) struct Tally<'a> {
     cells: &'a [[AtomicU64; 2]],
-    fates: &'a [Fate],
+    outcomes: &'a [Outcome],
 }
 
 impl Tally<'_> {
     /// Counts a packet of a rule, or of none, and says what becomes of it.
     #[inline(always)]
-    pub(crate) fn count(self, rule: u32, octets: u64) -> Fate {
-        let at = (rule as usize).min(self.fates.len() - 1);
+    pub(crate) fn count(self, rule: u32, octets: u64) -> Outcome {
+        let at = (rule as usize).min(self.outcomes.len() - 1);
         let [packets, sum] = &self.cells[at];
         packets.store(packets.load(Relaxed).wrapping_add(1), Relaxed);
         sum.store(sum.load(Relaxed).wrapping_add(octets), Relaxed);
-        self.fates[at]
+        self.outcomes[at]
     }
 }
 
@@ -101,15 +101,15 @@ impl Compiled {
         let verdicts: Vec<Verdict> = filter.rules.iter().map(|rule| rule.verdict).collect();
         let cells = || (0..verdicts.len() + 2).map(|_| Default::default()).collect();
         let cells = (0..workers.max(1)).map(|_| cells()).collect();
-        let fates = verdicts.iter().map(|verdict| match verdict {
-            Verdict::Permit => Fate::Pass,
-            Verdict::Deny => Fate::Denied,
-            _ => Fate::Act,
+        let outcomes = verdicts.iter().map(|verdict| match verdict {
+            Verdict::Permit => Outcome::Pass,
+            Verdict::Deny => Outcome::Denied,
+            _ => Outcome::Act,
         });
-        let unmatched = if filter.family == Family::Ip6 { Fate::Act } else { Fate::NoRule };
-        let fates = fates.chain([Fate::Hidden, unmatched]).collect();
+        let unmatched = if filter.family == Family::Ip6 { Outcome::Act } else { Outcome::NoRule };
+        let outcomes = outcomes.chain([Outcome::Hidden, unmatched]).collect();
         let (family, looks_above) = (filter.family, looks_above(filter));
-        Ok(Self { family, rules, verdicts, looks_above, fates, cells })
+        Ok(Self { family, rules, verdicts, looks_above, outcomes, cells })
     }
 
     /// As the rule of a packet: it hides what a rule looks at.
@@ -119,9 +119,9 @@ impl Compiled {
 
     /// Where a worker counts. Only the worker of that number does so.
     pub(crate) fn tally(&self, worker: usize) -> Tally<'_> {
-        let fates = &self.fates[..];
-        // Of as many cells as fates.
-        Tally { cells: &self.cells[worker][..fates.len()], fates }
+        let outcomes = &self.outcomes[..];
+        // Of as many cells as outcomes.
+        Tally { cells: &self.cells[worker][..outcomes.len()], outcomes }
     }
 
     /// Packets and octets of each rule, and last of what no rule matched, of all workers.

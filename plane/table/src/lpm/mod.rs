@@ -136,7 +136,7 @@ impl<A: Address> Routes<A> {
         of.lengths[usize::from(prefix.length()) / 64] |= 1 << (prefix.length() % 64);
         let before = of.routes.insert(prefix, hop);
         if before != Some(hop) {
-            self.paint(self.root(table), prefix, 0, hop, prefix.length())?;
+            self.expand(self.root(table), prefix, 0, hop, prefix.length())?;
         }
         if before.is_none() {
             self.regard(table);
@@ -159,7 +159,7 @@ impl<A: Address> Routes<A> {
             return Ok(Some(before));
         }
         let under = of.under(prefix);
-        self.paint(self.root(table), prefix, prefix.length(), under.0, under.1)?;
+        self.expand(self.root(table), prefix, prefix.length(), under.0, under.1)?;
         self.regard(table);
         Ok(Some(before))
     }
@@ -255,7 +255,7 @@ impl<A: Address> Routes<A> {
     }
 
     /// What has a depth from `from` to the prefix's own leads to another hop.
-    fn paint(
+    fn expand(
         &mut self,
         root: usize,
         prefix: Prefix<A>,
@@ -265,7 +265,7 @@ impl<A: Address> Routes<A> {
     ) -> Result<(), Full> {
         let (address, length) = (prefix.address(), u32::from(prefix.length()));
         let depths = (from, prefix.length());
-        self.nodes.paint(root, &Change { address, length, depths, hop, depth })
+        self.nodes.expand(root, &Change { address, length, depths, hop, depth })
     }
 
     /// Gives the table another root when it has grown or shrunk; leaves it when there is no room.
@@ -309,7 +309,7 @@ impl<A: Address> Routes<A> {
         }
         for (prefix, hop) in routes {
             self.has_room()?;
-            self.paint(at, *prefix, 0, *hop, prefix.length())?;
+            self.expand(at, *prefix, 0, *hop, prefix.length())?;
         }
         Ok(())
     }

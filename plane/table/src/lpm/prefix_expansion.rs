@@ -1,4 +1,4 @@
-//! How a change of one route comes into a table: its prefix is *painted*. Each address of the
+//! How a change of one route comes into a table: its prefix is *expanded*. Each address of the
 //! prefix whose present route is not longer gets the new hop by one store, of its entry or of the
 //! node that takes the place of the one it was in: a reader finds what was, or what is.
 
@@ -66,7 +66,7 @@ impl<A: Address> Change<A> {
 
 impl Nodes {
     /// Paints what is below the root in a word.
-    pub(super) fn paint<A: Address>(&mut self, at: usize, change: &Change<A>) -> Result<(), Full> {
+    pub(super) fn expand<A: Address>(&mut self, at: usize, change: &Change<A>) -> Result<(), Full> {
         self.change(at, Place { offset: 0, high: None }, change)
     }
 

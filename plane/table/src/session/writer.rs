@@ -216,7 +216,7 @@ impl<const W: usize> SessionWriter<W> {
                 }
             }
         });
-        // SAFETY: the limbo hands out what no reader can hold any more.
+        // SAFETY: the list hands out what no reader can hold any more.
         self.waiting_arrays.free(|array| unsafe { array.free() });
     }
 

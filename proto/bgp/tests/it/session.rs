@@ -40,18 +40,18 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// A session whose peer is played by the test.
-struct Desk {
+struct Endpoint {
     session: Session,
     now: Time,
     out: Vec<Out>,
 }
 
-impl Desk {
+impl Endpoint {
     fn new(settings: Settings) -> Self {
-        let mut desk =
+        let mut endpoint =
             Self { session: Session::new(settings, 7), now: Time::from_millis(1), out: Vec::new() };
-        desk.step(In::Start);
-        desk
+        endpoint.step(In::Start);
+        endpoint
     }
 
     fn step(&mut self, input: In) {
@@ -93,13 +93,13 @@ impl Desk {
 
     /// Established with a peer of that offer, on a connection of ours.
     fn established(settings: Settings, offer: &Offer) -> Self {
-        let mut desk = Self::new(settings);
-        desk.step(In::Connected(ID));
-        desk.open(ID, offer);
-        desk.keepalive(ID);
-        assert_eq!(desk.session.state(), State::Established);
-        desk.took();
-        desk
+        let mut endpoint = Self::new(settings);
+        endpoint.step(In::Connected(ID));
+        endpoint.open(ID, offer);
+        endpoint.keepalive(ID);
+        assert_eq!(endpoint.session.state(), State::Established);
+        endpoint.took();
+        endpoint
     }
 
     fn negotiated(&self) -> &Negotiated {
@@ -140,193 +140,193 @@ fn notified(out: &[Out]) -> Option<(Notice, Vec<u8>)> {
 
 #[test]
 fn a_session_comes_up_step_by_step() {
-    let mut desk = Desk::new(settings());
-    assert_eq!(desk.took(), [Out::Connect, Out::Indicate(Indication::State(State::Connect))]);
-    desk.step(In::Connected(ID));
-    let out = desk.took();
+    let mut endpoint = Endpoint::new(settings());
+    assert_eq!(endpoint.took(), [Out::Connect, Out::Indicate(Indication::State(State::Connect))]);
+    endpoint.step(In::Connected(ID));
+    let out = endpoint.took();
     assert_eq!(sent(&out), [MessageType::Open]);
     let Out::Send(id, bytes) = &out[0] else { panic!() };
     assert_eq!((*id, Open::read(bytes).unwrap().offer), (ID, ours()));
-    assert_eq!(desk.session.state(), State::OpenSent);
-    desk.open(ID, &theirs());
-    assert_eq!(sent(&desk.took()), [MessageType::Keepalive]);
-    assert_eq!(desk.session.state(), State::OpenConfirm);
-    desk.keepalive(ID);
-    let out = desk.took();
+    assert_eq!(endpoint.session.state(), State::OpenSent);
+    endpoint.open(ID, &theirs());
+    assert_eq!(sent(&endpoint.took()), [MessageType::Keepalive]);
+    assert_eq!(endpoint.session.state(), State::OpenConfirm);
+    endpoint.keepalive(ID);
+    let out = endpoint.took();
     assert!(matches!(&told(&out)[..], [Indication::Up(ID, _)]));
-    assert_eq!(desk.session.state(), State::Established);
-    let negotiated = desk.negotiated();
+    assert_eq!(endpoint.session.state(), State::Established);
+    let negotiated = endpoint.negotiated();
     assert_eq!(negotiated.hold_time, Duration::from_secs(30));
     assert_eq!(negotiated.keepalive_time, Duration::from_secs(10));
     assert_eq!(negotiated.send_hold_time, Duration::from_secs(480));
     assert_eq!((negotiated.message_max, negotiated.context.peering), (65_535, Peering::Internal));
     assert!(negotiated.is_internal() && negotiated.enhanced_refresh);
-    let counters = desk.session.counters();
+    let counters = endpoint.session.counters();
     assert_eq!((counters.received, counters.sent), ([1, 0, 0, 1, 0], [1, 0, 0, 1, 0]));
 }
 
 #[test]
 fn keepalives_are_sent_with_jitter_and_not_beside_updates() {
-    let mut desk = Desk::established(settings(), &theirs());
+    let mut endpoint = Endpoint::established(settings(), &theirs());
     for _ in 0..20 {
-        desk.wait_s(5);
-        desk.keepalive(ID);
+        endpoint.wait_s(5);
+        endpoint.keepalive(ID);
     }
-    let count = sent(&desk.took()).len();
+    let count = sent(&endpoint.took()).len();
     assert!((10..=14).contains(&count), "{count} in 100 s, one in 7.5 to 10 s");
     for _ in 0..20 {
-        desk.step(In::Sent(ID, 3));
-        desk.wait_s(5);
-        desk.keepalive(ID);
+        endpoint.step(In::Sent(ID, 3));
+        endpoint.wait_s(5);
+        endpoint.keepalive(ID);
     }
-    assert_eq!(sent(&desk.took()), []);
-    assert_eq!(desk.session.counters().sent[MessageType::Update as usize], 60);
+    assert_eq!(sent(&endpoint.took()), []);
+    assert_eq!(endpoint.session.counters().sent[MessageType::Update as usize], 60);
 }
 
 #[test]
 fn without_a_hold_time_there_are_no_timers_as_long_as_nothing_waits() {
-    let mut desk = Desk::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
-    assert_eq!(desk.session.deadline(), None);
-    desk.step(In::Blocked(ID));
-    desk.step(In::Written(ID, false));
-    assert_eq!(desk.session.deadline(), None);
-    desk.wait_s(100_000);
-    assert_eq!(desk.took(), []);
+    let mut endpoint = Endpoint::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
+    assert_eq!(endpoint.session.deadline(), None);
+    endpoint.step(In::Blocked(ID));
+    endpoint.step(In::Written(ID, false));
+    assert_eq!(endpoint.session.deadline(), None);
+    endpoint.wait_s(100_000);
+    assert_eq!(endpoint.took(), []);
 }
 
 #[test]
 fn the_hold_timer_ends_what_is_silent() {
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.wait_s(29);
-    desk.receive(ID, &written(|out| end_of_rib(Family::Ipv4Unicast, out)));
-    desk.wait_s(29);
-    assert_eq!(desk.session.state(), State::Established, "an UPDATE is a sign of life");
-    desk.took();
-    desk.wait(Duration::from_millis(1_001));
-    let out = desk.took();
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.wait_s(29);
+    endpoint.receive(ID, &written(|out| end_of_rib(Family::Ipv4Unicast, out)));
+    endpoint.wait_s(29);
+    assert_eq!(endpoint.session.state(), State::Established, "an UPDATE is a sign of life");
+    endpoint.took();
+    endpoint.wait(Duration::from_millis(1_001));
+    let out = endpoint.took();
     assert_eq!(notified(&out), Some((Notice::HOLD_TIMER_EXPIRED, vec![])));
     let cause = Cause::Sent(Notice::HOLD_TIMER_EXPIRED);
     assert_eq!(told(&out), [Indication::Down(cause, FamilySet::EMPTY)]);
-    assert_eq!(desk.session.counters().hold_expired, 1);
-    assert_eq!(desk.session.state(), State::Idle);
+    assert_eq!(endpoint.session.counters().hold_expired, 1);
+    assert_eq!(endpoint.session.state(), State::Idle);
 }
 
 #[test]
 fn a_peer_that_sends_no_open_is_left_after_four_minutes() {
-    let mut desk = Desk::new(settings());
-    desk.step(In::Connected(ID));
-    desk.took();
-    desk.wait(OPEN_HOLD_TIME - Duration::from_secs(1));
-    assert_eq!(desk.session.state(), State::OpenSent);
-    desk.wait_s(1);
-    let out = desk.took();
+    let mut endpoint = Endpoint::new(settings());
+    endpoint.step(In::Connected(ID));
+    endpoint.took();
+    endpoint.wait(OPEN_HOLD_TIME - Duration::from_secs(1));
+    assert_eq!(endpoint.session.state(), State::OpenSent);
+    endpoint.wait_s(1);
+    let out = endpoint.took();
     assert_eq!(notified(&out), Some((Notice::HOLD_TIMER_EXPIRED, vec![])));
     assert!(out.contains(&Out::Close(ID)));
 }
 
 #[test]
 fn a_peer_without_a_hold_time_that_takes_nothing_is_left_as_well() {
-    let mut desk = Desk::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
-    desk.wait_s(4_000);
-    assert_eq!(desk.session.state(), State::Established, "nothing waits");
-    desk.step(In::Blocked(ID));
-    desk.wait_s(470);
-    assert_eq!(desk.session.state(), State::Established);
-    desk.took();
-    desk.wait_s(10);
-    let (notice, _) = notified(&desk.took()).unwrap();
+    let mut endpoint = Endpoint::established(settings(), &Offer { hold_time_s: 0, ..theirs() });
+    endpoint.wait_s(4_000);
+    assert_eq!(endpoint.session.state(), State::Established, "nothing waits");
+    endpoint.step(In::Blocked(ID));
+    endpoint.wait_s(470);
+    assert_eq!(endpoint.session.state(), State::Established);
+    endpoint.took();
+    endpoint.wait_s(10);
+    let (notice, _) = notified(&endpoint.took()).unwrap();
     assert_eq!(notice, Notice::SEND_HOLD_TIMER_EXPIRED);
 }
 
 #[test]
 fn a_peer_that_takes_nothing_is_left_after_the_send_hold_time() {
-    let mut desk = Desk::established(settings(), &theirs());
-    let live = |desk: &mut Desk, seconds| {
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    let live = |endpoint: &mut Endpoint, seconds| {
         for _ in 0..seconds / 10 {
-            desk.wait_s(10);
-            if desk.session.state() == State::Established {
-                desk.keepalive(ID);
+            endpoint.wait_s(10);
+            if endpoint.session.state() == State::Established {
+                endpoint.keepalive(ID);
             }
         }
     };
-    desk.step(In::Blocked(ID));
-    live(&mut desk, 470);
-    desk.step(In::Blocked(ID));
-    desk.step(In::Written(ID, true));
-    live(&mut desk, 470);
-    desk.step(In::Written(ID, false));
-    live(&mut desk, 1_000);
-    assert_eq!(desk.session.state(), State::Established, "something was taken in time");
-    desk.step(In::Blocked(ID));
-    desk.took();
-    live(&mut desk, 480);
-    let out = desk.took();
+    endpoint.step(In::Blocked(ID));
+    live(&mut endpoint, 470);
+    endpoint.step(In::Blocked(ID));
+    endpoint.step(In::Written(ID, true));
+    live(&mut endpoint, 470);
+    endpoint.step(In::Written(ID, false));
+    live(&mut endpoint, 1_000);
+    assert_eq!(endpoint.session.state(), State::Established, "something was taken in time");
+    endpoint.step(In::Blocked(ID));
+    endpoint.took();
+    live(&mut endpoint, 480);
+    let out = endpoint.took();
     let (notice, _) = notified(&out).unwrap();
     assert_eq!(notice, Notice::SEND_HOLD_TIMER_EXPIRED);
-    assert_eq!(desk.session.counters().send_hold_expired, 1);
+    assert_eq!(endpoint.session.counters().send_hold_expired, 1);
 }
 
 #[test]
 fn updates_that_are_handed_over_count_as_sent_and_are_to_be_taken_in_time() {
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.session.handed_over(desk.now, ID, 3);
-    assert_eq!(desk.session.counters().sent[MessageType::Update as usize], 3);
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.session.handed_over(endpoint.now, ID, 3);
+    assert_eq!(endpoint.session.counters().sent[MessageType::Update as usize], 3);
     for _ in 0..48 {
-        assert_eq!(desk.session.state(), State::Established);
-        desk.wait_s(10);
-        desk.keepalive(ID);
+        assert_eq!(endpoint.session.state(), State::Established);
+        endpoint.wait_s(10);
+        endpoint.keepalive(ID);
     }
-    assert_eq!(desk.session.counters().send_hold_expired, 1);
+    assert_eq!(endpoint.session.counters().send_hold_expired, 1);
 }
 
 #[test]
 fn what_cannot_be_connected_is_tried_again_and_the_peer_may_come_meanwhile() {
-    let mut desk = Desk::new(settings());
-    desk.took();
-    desk.step(In::ConnectFailed);
-    assert_eq!(desk.session.state(), State::Active);
-    desk.wait_s(89);
-    desk.took();
-    desk.wait_s(31);
-    assert_eq!(desk.took()[0], Out::Connect, "after 90 to 120 s");
+    let mut endpoint = Endpoint::new(settings());
+    endpoint.took();
+    endpoint.step(In::ConnectFailed);
+    assert_eq!(endpoint.session.state(), State::Active);
+    endpoint.wait_s(89);
+    endpoint.took();
+    endpoint.wait_s(31);
+    assert_eq!(endpoint.took()[0], Out::Connect, "after 90 to 120 s");
     // No answer at all: the attempt is given up and begun anew.
-    desk.wait_s(120);
-    assert_eq!(desk.took()[..2], [Out::Abandon, Out::Connect]);
-    desk.step(In::Accepted(ID));
-    desk.open(ID, &theirs());
-    desk.keepalive(ID);
-    assert_eq!(desk.session.state(), State::Established);
-    assert!(desk.took().contains(&Out::Abandon), "the attempt is needed no more");
+    endpoint.wait_s(120);
+    assert_eq!(endpoint.took()[..2], [Out::Abandon, Out::Connect]);
+    endpoint.step(In::Accepted(ID));
+    endpoint.open(ID, &theirs());
+    endpoint.keepalive(ID);
+    assert_eq!(endpoint.session.state(), State::Established);
+    assert!(endpoint.took().contains(&Out::Abandon), "the attempt is needed no more");
     // Too late.
-    desk.step(In::Connected(ConnectionId(9)));
-    assert_eq!(desk.took(), [Out::Close(ConnectionId(9))]);
+    endpoint.step(In::Connected(ConnectionId(9)));
+    assert_eq!(endpoint.took(), [Out::Close(ConnectionId(9))]);
 }
 
 #[test]
 fn a_session_without_times_does_not_spin() {
     let (connect_retry, idle_hold) = (Duration::ZERO, Duration::ZERO);
-    let mut desk = Desk::new(Settings { connect_retry, idle_hold, ..settings() });
+    let mut endpoint = Endpoint::new(Settings { connect_retry, idle_hold, ..settings() });
     for _ in 0..100 {
-        desk.step(In::ConnectFailed);
-        desk.wait(Duration::from_millis(100));
+        endpoint.step(In::ConnectFailed);
+        endpoint.wait(Duration::from_millis(100));
     }
-    let attempts = desk.session.counters().connects;
+    let attempts = endpoint.session.counters().connects;
     assert!((50..=140).contains(&attempts), "{attempts} in ten seconds");
-    desk.step(In::Connected(ID));
-    desk.open(ID, &Offer { asn: 1, ..theirs() });
-    assert_eq!(desk.session.state(), State::Idle);
-    desk.wait_s(1);
-    assert_ne!(desk.session.state(), State::Idle);
+    endpoint.step(In::Connected(ID));
+    endpoint.open(ID, &Offer { asn: 1, ..theirs() });
+    assert_eq!(endpoint.session.state(), State::Idle);
+    endpoint.wait_s(1);
+    assert_ne!(endpoint.session.state(), State::Idle);
 }
 
 #[test]
 fn a_passive_session_waits() {
-    let mut desk = Desk::new(Settings { passive: true, ..settings() });
-    assert_eq!(desk.took(), [Out::Indicate(Indication::State(State::Active))]);
-    desk.wait_s(1_000);
-    assert_eq!(desk.took(), []);
-    desk.step(In::Accepted(ID));
-    assert_eq!(sent(&desk.took()), [MessageType::Open]);
+    let mut endpoint = Endpoint::new(Settings { passive: true, ..settings() });
+    assert_eq!(endpoint.took(), [Out::Indicate(Indication::State(State::Active))]);
+    endpoint.wait_s(1_000);
+    assert_eq!(endpoint.took(), []);
+    endpoint.step(In::Accepted(ID));
+    assert_eq!(sent(&endpoint.took()), [MessageType::Open]);
 }
 
 #[test]
@@ -341,22 +341,22 @@ fn who_is_not_wanted_is_refused() {
 #[test]
 fn the_open_waits_where_that_is_configured() {
     let delayed = Settings { delay_open: Duration::from_secs(10), ..settings() };
-    let mut desk = Desk::new(delayed.clone());
-    desk.step(In::Connected(ID));
-    assert_eq!(sent(&desk.took()), []);
-    desk.wait_s(10);
-    assert_eq!(sent(&desk.took()), [MessageType::Open]);
+    let mut endpoint = Endpoint::new(delayed.clone());
+    endpoint.step(In::Connected(ID));
+    assert_eq!(sent(&endpoint.took()), []);
+    endpoint.wait_s(10);
+    assert_eq!(sent(&endpoint.took()), [MessageType::Open]);
     // The peer's OPEN comes before: both answers at once.
-    let mut desk = Desk::new(delayed.clone());
-    desk.step(In::Connected(ID));
-    desk.took();
-    desk.open(ID, &theirs());
-    assert_eq!(sent(&desk.took()), [MessageType::Open, MessageType::Keepalive]);
+    let mut endpoint = Endpoint::new(delayed.clone());
+    endpoint.step(In::Connected(ID));
+    endpoint.took();
+    endpoint.open(ID, &theirs());
+    assert_eq!(sent(&endpoint.took()), [MessageType::Open, MessageType::Keepalive]);
     // Before anything was said nothing is said at the end.
-    let mut desk = Desk::new(delayed);
-    desk.step(In::Connected(ID));
-    desk.step(In::Stop(Cease::AdministrativeShutdown, None));
-    assert_eq!(sent(&desk.took()), []);
+    let mut endpoint = Endpoint::new(delayed);
+    endpoint.step(In::Connected(ID));
+    endpoint.step(In::Stop(Cease::AdministrativeShutdown, None));
+    assert_eq!(sent(&endpoint.took()), []);
 }
 
 #[test]
@@ -375,17 +375,17 @@ fn messages_that_a_state_does_not_take_are_told_by_their_type() {
         (2, &open, FsmError::InEstablished, 1),
     ];
     for (far, message, error, kind) in cases {
-        let mut desk = Desk::new(settings());
-        desk.step(In::Connected(ID));
+        let mut endpoint = Endpoint::new(settings());
+        endpoint.step(In::Connected(ID));
         if far > 0 {
-            desk.open(ID, &theirs());
+            endpoint.open(ID, &theirs());
         }
         if far > 1 {
-            desk.keepalive(ID);
+            endpoint.keepalive(ID);
         }
-        desk.took();
-        desk.receive(ID, message);
-        let out = desk.took();
+        endpoint.took();
+        endpoint.receive(ID, message);
+        let out = endpoint.took();
         assert_eq!(notified(&out), Some((Notice::fsm(error), vec![kind])));
         assert!(out.contains(&Out::Close(ID)));
     }
@@ -394,11 +394,11 @@ fn messages_that_a_state_does_not_take_are_told_by_their_type() {
 #[test]
 fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     let refused = |settings: Settings, offer: &Offer| {
-        let mut desk = Desk::new(settings);
-        desk.step(In::Connected(ID));
-        desk.took();
-        desk.open(ID, offer);
-        let out = desk.took();
+        let mut endpoint = Endpoint::new(settings);
+        endpoint.step(In::Connected(ID));
+        endpoint.took();
+        endpoint.open(ID, offer);
+        let out = endpoint.took();
         let offended = told(&out);
         assert!(matches!(offended[0], Indication::Offended(_)), "{offended:?}");
         notified(&out).unwrap().0
@@ -412,10 +412,10 @@ fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     assert_eq!(refused(strict, &theirs()), is(OpenError::UnacceptableHoldTime));
     let ipv6 = Offer { families: FamilySet::only(Family::Ipv6Unicast), ..theirs() };
     assert_eq!(refused(settings(), &ipv6), is(OpenError::UnsupportedCapability));
-    let mut desk = Desk::new(settings());
-    desk.step(In::Connected(ID));
-    desk.open(ID, &ipv6);
-    let (_, data) = notified(&desk.took()).unwrap();
+    let mut endpoint = Endpoint::new(settings());
+    endpoint.step(In::Connected(ID));
+    endpoint.open(ID, &ipv6);
+    let (_, data) = notified(&endpoint.took()).unwrap();
     assert_eq!(data, every::hex("0104 0001 0001"), "the capability that lacks");
     let needy = Settings { required: FamilySet::only(Family::Evpn), ..settings() };
     assert_eq!(refused(needy, &theirs()), is(OpenError::UnsupportedCapability));
@@ -428,12 +428,12 @@ fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     let (customer, peer) = (Some(Role::Customer), Some(Role::Peer));
     assert_eq!(refused(external(customer, false), &with(customer)), mismatch);
     assert_eq!(refused(external(peer, true), &with(None)), mismatch);
-    let mut desk = Desk::established(external(peer, false), &with(None));
-    desk.step(In::Stop(Cease::PeerDeconfigured, None));
-    assert_eq!(notified(&desk.took()).unwrap().0, Notice::cease(Cease::PeerDeconfigured));
+    let mut endpoint = Endpoint::established(external(peer, false), &with(None));
+    endpoint.step(In::Stop(Cease::PeerDeconfigured, None));
+    assert_eq!(notified(&endpoint.took()).unwrap().0, Notice::cease(Cease::PeerDeconfigured));
     // The same identifier in another AS is no offence (RFC 6286).
     let twin = Offer { identifier: ours().identifier, ..other_as.clone() };
-    Desk::established(Settings::new(ours(), PeerAs::Is(65_001)), &twin);
+    Endpoint::established(Settings::new(ours(), PeerAs::Is(65_001)), &twin);
 }
 
 #[test]
@@ -443,8 +443,8 @@ fn what_is_negotiated_is_what_both_can() {
     let mut ours = Offer { asn: 65_000, identifier: 7, ..every::offer() };
     ours.role = None;
     ours.add_path_receive = FamilySet::only(Family::Evpn);
-    let desk = Desk::established(Settings::new(ours.clone(), PeerAs::Any), &theirs);
-    let negotiated = desk.negotiated();
+    let endpoint = Endpoint::established(Settings::new(ours.clone(), PeerAs::Any), &theirs);
+    let negotiated = endpoint.negotiated();
     assert_eq!(negotiated.context.families.len(), Family::ALL.len());
     assert_eq!(negotiated.context.add_path, FamilySet::only(Family::Evpn), "they send it");
     assert_eq!(negotiated.add_path_send, ipv4(), "they receive it and we send it");
@@ -456,34 +456,34 @@ fn what_is_negotiated_is_what_both_can() {
     assert!(negotiated.notification_restart && negotiated.long_lived.has(Family::Vpnv4));
     // Nothing of it with a plain speaker.
     let plain = Offer::plain(65_001, 9, 30);
-    let desk = Desk::established(Settings::new(ours, PeerAs::Any), &plain);
-    let negotiated = desk.negotiated();
+    let endpoint = Endpoint::established(Settings::new(ours, PeerAs::Any), &plain);
+    let negotiated = endpoint.negotiated();
     assert_eq!(negotiated.context.families, ipv4());
     assert!(!negotiated.context.four_octet_as && !negotiated.route_refresh);
     assert_eq!((negotiated.message_max, negotiated.graceful_restart), (4_096, FamilySet::EMPTY));
     let mut member = Settings::new(self::ours(), PeerAs::Any);
     member.confederation = true;
-    let desk = Desk::established(member, &Offer { asn: 65_001, ..self::theirs() });
-    assert_eq!(desk.negotiated().context.peering, Peering::Confederation);
+    let endpoint = Endpoint::established(member, &Offer { asn: 65_001, ..self::theirs() });
+    assert_eq!(endpoint.negotiated().context.peering, Peering::Confederation);
 }
 
 #[test]
 fn failures_are_waited_out_longer_each_time() {
-    let mut desk = Desk::new(settings());
+    let mut endpoint = Endpoint::new(settings());
     let mut waits = Vec::new();
     for number in 0..9 {
         let id = ConnectionId(number);
-        desk.step(In::Connected(id));
-        desk.open(id, &Offer { asn: 65_001, ..theirs() });
-        assert_eq!(desk.session.state(), State::Idle);
-        desk.step(In::Accepted(ConnectionId(100)));
-        assert!(desk.took().contains(&Out::Close(ConnectionId(100))), "Idle refuses");
-        let begin = desk.now;
-        while desk.session.state() == State::Idle {
-            desk.wait(Duration::from_millis(100));
+        endpoint.step(In::Connected(id));
+        endpoint.open(id, &Offer { asn: 65_001, ..theirs() });
+        assert_eq!(endpoint.session.state(), State::Idle);
+        endpoint.step(In::Accepted(ConnectionId(100)));
+        assert!(endpoint.took().contains(&Out::Close(ConnectionId(100))), "Idle refuses");
+        let begin = endpoint.now;
+        while endpoint.session.state() == State::Idle {
+            endpoint.wait(Duration::from_millis(100));
         }
-        waits.push(desk.now.since(begin).as_secs_f64());
-        desk.took();
+        waits.push(endpoint.now.since(begin).as_secs_f64());
+        endpoint.took();
     }
     for (number, wait) in waits.iter().enumerate() {
         let full = f64::from(1 << number).min(120.0);
@@ -491,51 +491,51 @@ fn failures_are_waited_out_longer_each_time() {
     }
     // An hour of peace, and it begins anew.
     let id = ConnectionId(50);
-    desk.step(In::Connected(id));
-    desk.open(id, &Offer { hold_time_s: 0, ..theirs() });
-    desk.keepalive(id);
-    desk.wait_s(3_600);
-    desk.step(In::Closed(id));
-    desk.wait_s(1);
-    assert_eq!(desk.session.state(), State::Connect);
+    endpoint.step(In::Connected(id));
+    endpoint.open(id, &Offer { hold_time_s: 0, ..theirs() });
+    endpoint.keepalive(id);
+    endpoint.wait_s(3_600);
+    endpoint.step(In::Closed(id));
+    endpoint.wait_s(1);
+    assert_eq!(endpoint.session.state(), State::Connect);
 }
 
 #[test]
 fn a_shutdown_is_told_with_its_words() {
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.step(In::Stop(Cease::AdministrativeShutdown, Some("maintenance".into())));
-    let out = desk.took();
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.step(In::Stop(Cease::AdministrativeShutdown, Some("maintenance".into())));
+    let out = endpoint.took();
     let (notice, data) = notified(&out).unwrap();
     assert_eq!(notice, Notice::cease(Cease::AdministrativeShutdown));
     assert_eq!(data, written(|out| write_communication("maintenance", out)));
-    assert_eq!(desk.session.state(), State::Idle);
-    assert_eq!(desk.session.deadline(), None);
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.step(In::Reset(Cease::AdministrativeReset, Some("new version".into())));
-    assert_eq!(desk.session.state(), State::Connect, "a reset begins anew at once");
-    let mut desk = Desk::established(settings(), &theirs());
+    assert_eq!(endpoint.session.state(), State::Idle);
+    assert_eq!(endpoint.session.deadline(), None);
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.step(In::Reset(Cease::AdministrativeReset, Some("new version".into())));
+    assert_eq!(endpoint.session.state(), State::Connect, "a reset begins anew at once");
+    let mut endpoint = Endpoint::established(settings(), &theirs());
     let data = written(|out| write_communication("bye", out));
     let notice = Notice::cease(Cease::AdministrativeReset);
-    desk.receive(ID, &written(|out| write_notification(notice, &data, 4_096, out)));
+    endpoint.receive(ID, &written(|out| write_notification(notice, &data, 4_096, out)));
     let cause = Cause::Received(notice, Some("bye".into()));
-    let out = desk.took();
+    let out = endpoint.took();
     assert_eq!(told(&out), [Indication::Down(cause, FamilySet::EMPTY)]);
     assert_eq!(sent(&out), [], "a NOTIFICATION is never answered");
 }
 
 #[test]
 fn updates_are_handed_on_in_runs_and_in_order() {
-    let mut desk = Desk::established(settings(), &theirs());
+    let mut endpoint = Endpoint::established(settings(), &theirs());
     let update = written(|out| end_of_rib(Family::Ipv4Unicast, out));
     let refresh = written(|out| write_refresh(Family::Ipv4Unicast, RefreshKind::Begin, out));
     let other = written(|out| write_refresh(Family::Evpn, RefreshKind::Request, out));
     let alive = written(keepalive);
     let bytes =
         [&update[..], &update, &refresh, &other, &update, &alive, &update, &update[..10]].concat();
-    let taken = desk.session.receive(desk.now, ID, &bytes, &mut desk.out);
+    let taken = endpoint.session.receive(endpoint.now, ID, &bytes, &mut endpoint.out);
     assert_eq!(taken, bytes.len() - 10);
     assert_eq!(
-        desk.took(),
+        endpoint.took(),
         [
             Out::Updates(ID, 0..46),
             Out::Indicate(Indication::Refresh(Family::Ipv4Unicast, RefreshKind::Begin)),
@@ -547,37 +547,42 @@ fn updates_are_handed_on_in_runs_and_in_order() {
     // What is broken ends it, behind what was whole.
     let mut bytes = update.clone();
     bytes.extend_from_slice(&[0; 40]);
-    desk.receive(ID, &bytes);
-    let out = desk.took();
+    endpoint.receive(ID, &bytes);
+    let out = endpoint.took();
     assert_eq!(out[0], Out::Updates(ID, 0..23));
     assert_eq!((notified(&out).unwrap().0.code, out.contains(&Out::Close(ID))), (1, true));
-    assert_eq!(desk.session.receive(desk.now, ID, &update, &mut desk.out), 23, "nobody is there");
-    assert_eq!(desk.took(), []);
+    assert_eq!(
+        endpoint.session.receive(endpoint.now, ID, &update, &mut endpoint.out),
+        23,
+        "nobody is there"
+    );
+    assert_eq!(endpoint.took(), []);
 }
 
 #[test]
 fn the_owner_refuses_what_offends_in_an_update() {
-    let mut desk = Desk::established(settings(), &theirs());
+    let mut endpoint = Endpoint::established(settings(), &theirs());
     let notice = Notice::cease(Cease::MaximumPrefixes);
-    desk.step(In::Refuse(ID, notice, every::hex("0001 01 00000064")));
-    let out = desk.took();
+    endpoint.step(In::Refuse(ID, notice, every::hex("0001 01 00000064")));
+    let out = endpoint.took();
     assert_eq!(notified(&out), Some((notice, every::hex("0001 01 00000064"))));
     assert_eq!(told(&out), [Indication::Down(Cause::Sent(notice), FamilySet::EMPTY)]);
 }
 
 #[test]
 fn refreshes_are_sent_to_who_understands_them() {
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Request));
-    desk.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::End));
-    desk.step(In::Refresh(Family::Evpn, RefreshKind::Request));
-    assert_eq!(sent(&desk.took()), [MessageType::RouteRefresh; 2]);
-    let mut desk = Desk::established(settings(), &Offer { enhanced_refresh: false, ..theirs() });
-    desk.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Begin));
-    assert_eq!(sent(&desk.took()), []);
-    let mut desk = Desk::established(settings(), &Offer::plain(65_000, 9, 30));
-    desk.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Request));
-    assert_eq!(sent(&desk.took()), []);
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Request));
+    endpoint.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::End));
+    endpoint.step(In::Refresh(Family::Evpn, RefreshKind::Request));
+    assert_eq!(sent(&endpoint.took()), [MessageType::RouteRefresh; 2]);
+    let mut endpoint =
+        Endpoint::established(settings(), &Offer { enhanced_refresh: false, ..theirs() });
+    endpoint.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Begin));
+    assert_eq!(sent(&endpoint.took()), []);
+    let mut endpoint = Endpoint::established(settings(), &Offer::plain(65_000, 9, 30));
+    endpoint.step(In::Refresh(Family::Ipv4Unicast, RefreshKind::Request));
+    assert_eq!(sent(&endpoint.took()), []);
 }
 
 #[test]
@@ -585,20 +590,20 @@ fn the_connection_of_the_higher_identifier_stays() {
     for (identifier, survivor) in [(0x0900_0000, ID), (0x0B00_0000, ConnectionId(2))] {
         let offer = Offer { identifier, ..theirs() };
         for order in [[ID, ConnectionId(2)], [ConnectionId(2), ID]] {
-            let mut desk = Desk::new(settings());
-            desk.step(In::Connected(ID));
-            desk.step(In::Accepted(ConnectionId(2)));
-            desk.took();
-            desk.open(order[0], &offer);
-            desk.open(order[1], &offer);
-            let out = desk.took();
+            let mut endpoint = Endpoint::new(settings());
+            endpoint.step(In::Connected(ID));
+            endpoint.step(In::Accepted(ConnectionId(2)));
+            endpoint.took();
+            endpoint.open(order[0], &offer);
+            endpoint.open(order[1], &offer);
+            let out = endpoint.took();
             let loser = if survivor == ID { ConnectionId(2) } else { ID };
             assert!(out.contains(&Out::Close(loser)), "{order:?}");
             let notice = Notice::cease(Cease::ConnectionCollisionResolution);
             assert_eq!(notified(&out).unwrap().0, notice);
-            assert_eq!(desk.session.connections().collect::<Vec<_>>(), [survivor]);
-            desk.keepalive(survivor);
-            assert_eq!(desk.session.state(), State::Established);
+            assert_eq!(endpoint.session.connections().collect::<Vec<_>>(), [survivor]);
+            endpoint.keepalive(survivor);
+            assert_eq!(endpoint.session.state(), State::Established);
         }
     }
 }
@@ -606,28 +611,28 @@ fn the_connection_of_the_higher_identifier_stays() {
 #[test]
 fn with_the_same_identifier_the_larger_as_wins() {
     let offer = Offer { identifier: ours().identifier, asn: 65_001, ..theirs() };
-    let mut desk = Desk::new(Settings::new(ours(), PeerAs::External));
-    desk.step(In::Connected(ID));
-    desk.step(In::Accepted(ConnectionId(2)));
-    desk.open(ID, &offer);
-    desk.open(ConnectionId(2), &offer);
-    assert_eq!(desk.session.connections().collect::<Vec<_>>(), [ConnectionId(2)]);
+    let mut endpoint = Endpoint::new(Settings::new(ours(), PeerAs::External));
+    endpoint.step(In::Connected(ID));
+    endpoint.step(In::Accepted(ConnectionId(2)));
+    endpoint.open(ID, &offer);
+    endpoint.open(ConnectionId(2), &offer);
+    assert_eq!(endpoint.session.connections().collect::<Vec<_>>(), [ConnectionId(2)]);
 }
 
 #[test]
 fn what_is_established_for_long_stays_against_a_newcomer() {
-    let mut desk = Desk::established(settings(), &theirs());
-    desk.wait_s(20);
-    desk.took();
-    desk.step(In::Accepted(ConnectionId(2)));
-    desk.open(ConnectionId(2), &theirs());
-    let out = desk.took();
+    let mut endpoint = Endpoint::established(settings(), &theirs());
+    endpoint.wait_s(20);
+    endpoint.took();
+    endpoint.step(In::Accepted(ConnectionId(2)));
+    endpoint.open(ConnectionId(2), &theirs());
+    let out = endpoint.took();
     assert!(out.contains(&Out::Close(ConnectionId(2))) && !out.contains(&Out::Close(ID)));
-    assert_eq!(desk.session.state(), State::Established);
+    assert_eq!(endpoint.session.state(), State::Established);
     // Who connects again and again holds one place only.
     for number in 10..60 {
-        desk.step(In::Accepted(ConnectionId(number)));
-        assert!(desk.session.connections().count() <= 2);
+        endpoint.step(In::Accepted(ConnectionId(number)));
+        assert!(endpoint.session.connections().count() <= 2);
     }
 }
 
@@ -659,58 +664,58 @@ fn patient(notification: bool, lasting: bool) -> Settings {
 }
 
 /// Established on an accepted connection.
-fn back(desk: &mut Desk, id: u32, offer: &Offer) {
-    desk.step(In::Accepted(ConnectionId(id)));
-    desk.open(ConnectionId(id), offer);
-    desk.keepalive(ConnectionId(id));
-    assert_eq!(desk.session.state(), State::Established);
+fn back(endpoint: &mut Endpoint, id: u32, offer: &Offer) {
+    endpoint.step(In::Accepted(ConnectionId(id)));
+    endpoint.open(ConnectionId(id), offer);
+    endpoint.keepalive(ConnectionId(id));
+    assert_eq!(endpoint.session.state(), State::Established);
 }
 
 #[test]
 fn routes_outlive_a_lost_connection_until_the_restart_time_is_over() {
     let offer = restarting(60, false, 0);
-    let mut desk = Desk::new(patient(false, false));
-    back(&mut desk, 1, &offer);
-    desk.took();
-    desk.step(In::Closed(ID));
-    assert_eq!(told(&desk.took()), [Indication::Down(Cause::Lost, ipv4())]);
-    desk.wait_s(59);
-    assert_eq!(told(&desk.took()), []);
-    desk.wait_s(1);
-    assert_eq!(told(&desk.took()), [Indication::Purge(ipv4())]);
-    assert_eq!(desk.session.deadline(), None);
+    let mut endpoint = Endpoint::new(patient(false, false));
+    back(&mut endpoint, 1, &offer);
+    endpoint.took();
+    endpoint.step(In::Closed(ID));
+    assert_eq!(told(&endpoint.took()), [Indication::Down(Cause::Lost, ipv4())]);
+    endpoint.wait_s(59);
+    assert_eq!(told(&endpoint.took()), []);
+    endpoint.wait_s(1);
+    assert_eq!(told(&endpoint.took()), [Indication::Purge(ipv4())]);
+    assert_eq!(endpoint.session.deadline(), None);
 }
 
 #[test]
 fn a_peer_that_is_back_in_time_renews_its_routes_until_its_end_of_rib() {
     let offer = restarting(60, false, 0);
-    let mut desk = Desk::new(patient(false, false));
-    back(&mut desk, 1, &offer);
-    desk.step(In::Closed(ID));
-    desk.wait_s(30);
-    desk.took();
-    back(&mut desk, 2, &offer);
-    assert!(matches!(told(&desk.took())[..], [Indication::Up(..)]));
-    desk.step(In::EndOfRib(Family::Ipv6Unicast));
-    assert_eq!(told(&desk.took()), []);
-    desk.step(In::EndOfRib(Family::Ipv4Unicast));
-    assert_eq!(told(&desk.took()), [Indication::Purge(ipv4())]);
+    let mut endpoint = Endpoint::new(patient(false, false));
+    back(&mut endpoint, 1, &offer);
+    endpoint.step(In::Closed(ID));
+    endpoint.wait_s(30);
+    endpoint.took();
+    back(&mut endpoint, 2, &offer);
+    assert!(matches!(told(&endpoint.took())[..], [Indication::Up(..)]));
+    endpoint.step(In::EndOfRib(Family::Ipv6Unicast));
+    assert_eq!(told(&endpoint.took()), []);
+    endpoint.step(In::EndOfRib(Family::Ipv4Unicast));
+    assert_eq!(told(&endpoint.took()), [Indication::Purge(ipv4())]);
     // Without End-of-RIB they go after a time.
-    desk.step(In::Closed(ConnectionId(2)));
-    desk.wait_s(10);
-    back(&mut desk, 3, &Offer { hold_time_s: 0, ..offer.clone() });
-    desk.took();
-    desk.wait_s(360);
-    assert_eq!(told(&desk.took()), [Indication::Purge(ipv4())]);
+    endpoint.step(In::Closed(ConnectionId(2)));
+    endpoint.wait_s(10);
+    back(&mut endpoint, 3, &Offer { hold_time_s: 0, ..offer.clone() });
+    endpoint.took();
+    endpoint.wait_s(360);
+    assert_eq!(told(&endpoint.took()), [Indication::Purge(ipv4())]);
     // Who did not keep forwarding has lost them at once.
-    desk.step(In::Closed(ConnectionId(3)));
-    desk.wait_s(10);
-    desk.took();
+    endpoint.step(In::Closed(ConnectionId(3)));
+    endpoint.wait_s(10);
+    endpoint.took();
     let mut forgetful = offer;
     let restart = forgetful.graceful_restart.as_mut().unwrap();
     restart.forwarding = FamilySet::EMPTY;
-    back(&mut desk, 4, &forgetful);
-    assert!(matches!(told(&desk.took())[..], [Indication::Up(..), Indication::Purge(_)]));
+    back(&mut endpoint, 4, &forgetful);
+    assert!(matches!(told(&endpoint.took())[..], [Indication::Up(..), Indication::Purge(_)]));
 }
 
 #[test]
@@ -720,72 +725,72 @@ fn routes_outlive_a_notification_only_where_both_said_so() {
     for (agreed, notice, kept) in
         [(false, notice, FamilySet::EMPTY), (true, notice, ipv4()), (true, hard, FamilySet::EMPTY)]
     {
-        let mut desk = Desk::new(patient(agreed, false));
-        back(&mut desk, 1, &restarting(60, true, 0));
-        desk.took();
-        desk.receive(ID, &written(|out| write_notification(notice, &[6, 4], 4_096, out)));
+        let mut endpoint = Endpoint::new(patient(agreed, false));
+        back(&mut endpoint, 1, &restarting(60, true, 0));
+        endpoint.took();
+        endpoint.receive(ID, &written(|out| write_notification(notice, &[6, 4], 4_096, out)));
         let cause = Cause::Received(notice, None);
-        assert_eq!(told(&desk.took()), [Indication::Down(cause, kept)]);
+        assert_eq!(told(&endpoint.took()), [Indication::Down(cause, kept)]);
         // The hold timer is such a NOTIFICATION as well, of ours.
-        let mut desk = Desk::new(patient(agreed, false));
-        back(&mut desk, 1, &restarting(600, true, 0));
-        desk.took();
-        desk.wait_s(30);
+        let mut endpoint = Endpoint::new(patient(agreed, false));
+        back(&mut endpoint, 1, &restarting(600, true, 0));
+        endpoint.took();
+        endpoint.wait_s(30);
         let kept = if agreed { ipv4() } else { FamilySet::EMPTY };
         let cause = Cause::Sent(Notice::HOLD_TIMER_EXPIRED);
-        assert_eq!(told(&desk.took()), [Indication::Down(cause, kept)]);
+        assert_eq!(told(&endpoint.took()), [Indication::Down(cause, kept)]);
     }
     // An offence of the peer's is none that its routes outlive.
-    let mut desk = Desk::new(patient(true, false));
-    back(&mut desk, 1, &restarting(60, true, 0));
-    desk.took();
-    desk.receive(ID, &[0; 30]);
+    let mut endpoint = Endpoint::new(patient(true, false));
+    back(&mut endpoint, 1, &restarting(60, true, 0));
+    endpoint.took();
+    endpoint.receive(ID, &[0; 30]);
     assert!(
-        told(&desk.took()).iter().any(|it| matches!(it, Indication::Down(_, FamilySet::EMPTY)))
+        told(&endpoint.took()).iter().any(|it| matches!(it, Indication::Down(_, FamilySet::EMPTY)))
     );
 }
 
 #[test]
 fn stale_routes_live_long_where_that_was_agreed() {
     let offer = restarting(60, false, 3_600);
-    let mut desk = Desk::new(patient(false, true));
-    back(&mut desk, 1, &offer);
-    desk.took();
-    desk.step(In::Closed(ID));
-    assert_eq!(told(&desk.took()), [Indication::Down(Cause::Lost, ipv4())]);
-    desk.wait_s(60);
-    assert_eq!(told(&desk.took()), [Indication::LongLived(ipv4())]);
+    let mut endpoint = Endpoint::new(patient(false, true));
+    back(&mut endpoint, 1, &offer);
+    endpoint.took();
+    endpoint.step(In::Closed(ID));
+    assert_eq!(told(&endpoint.took()), [Indication::Down(Cause::Lost, ipv4())]);
+    endpoint.wait_s(60);
+    assert_eq!(told(&endpoint.took()), [Indication::LongLived(ipv4())]);
     // Back and lost again: the time that runs is not begun anew (RFC 9494 §4.2).
-    desk.wait_s(1_000);
-    back(&mut desk, 2, &offer);
-    desk.step(In::Closed(ConnectionId(2)));
-    desk.took();
-    desk.wait_s(2_599);
-    assert_eq!(told(&desk.took()), []);
-    desk.wait_s(1);
-    assert_eq!(told(&desk.took()), [Indication::Purge(ipv4())]);
+    endpoint.wait_s(1_000);
+    back(&mut endpoint, 2, &offer);
+    endpoint.step(In::Closed(ConnectionId(2)));
+    endpoint.took();
+    endpoint.wait_s(2_599);
+    assert_eq!(told(&endpoint.took()), []);
+    endpoint.wait_s(1);
+    assert_eq!(told(&endpoint.took()), [Indication::Purge(ipv4())]);
     // Without a restart time the long one begins at once.
-    let mut desk = Desk::new(patient(false, true));
-    back(&mut desk, 1, &restarting(0, false, 100));
-    desk.took();
-    desk.step(In::Closed(ID));
+    let mut endpoint = Endpoint::new(patient(false, true));
+    back(&mut endpoint, 1, &restarting(0, false, 100));
+    endpoint.took();
+    endpoint.step(In::Closed(ID));
     let down = Indication::Down(Cause::Lost, ipv4());
-    assert_eq!(told(&desk.took()), [down, Indication::LongLived(ipv4())]);
+    assert_eq!(told(&endpoint.took()), [down, Indication::LongLived(ipv4())]);
     // What the operator ends is over.
-    desk.step(In::Stop(Cease::AdministrativeShutdown, None));
-    assert_eq!(told(&desk.took()), [Indication::Purge(ipv4())]);
+    endpoint.step(In::Stop(Cease::AdministrativeShutdown, None));
+    assert_eq!(told(&endpoint.took()), [Indication::Purge(ipv4())]);
 }
 
 #[test]
 fn other_settings_count_from_the_next_connection_on() {
-    let mut desk = Desk::established(settings(), &theirs());
+    let mut endpoint = Endpoint::established(settings(), &theirs());
     let other = Offer { hold_time_s: 9, ..ours() };
-    desk.step(In::SetSettings(Box::new(Settings::new(other, PeerAs::Internal))));
-    assert_eq!(desk.negotiated().hold_time, Duration::from_secs(30));
-    desk.step(In::Reset(Cease::OtherConfigurationChange, None));
-    desk.step(In::Connected(ConnectionId(2)));
-    desk.open(ConnectionId(2), &theirs());
-    desk.keepalive(ConnectionId(2));
-    assert_eq!(desk.negotiated().hold_time, Duration::from_secs(9));
-    assert_eq!(desk.session.settings().offer.hold_time_s, 9);
+    endpoint.step(In::SetSettings(Box::new(Settings::new(other, PeerAs::Internal))));
+    assert_eq!(endpoint.negotiated().hold_time, Duration::from_secs(30));
+    endpoint.step(In::Reset(Cease::OtherConfigurationChange, None));
+    endpoint.step(In::Connected(ConnectionId(2)));
+    endpoint.open(ConnectionId(2), &theirs());
+    endpoint.keepalive(ConnectionId(2));
+    assert_eq!(endpoint.negotiated().hold_time, Duration::from_secs(9));
+    assert_eq!(endpoint.session.settings().offer.hold_time_s, 9);
 }

@@ -2,7 +2,7 @@
 //! one end restarts. In the end both agree on one connection, and every session carried its
 //! UPDATEs whole and in order. `TANDEM_SEEDS` sets how many worlds (default 300).
 
-use crate::world::{Told, World};
+use crate::world::{Observed, World};
 use bgp::codec::{Cease, GracefulRestart, Notice, Offer};
 use bgp::family::{Family, FamilySet};
 use bgp::{Cause, ConnectionId, In, Indication, PeerAs, Session, Settings, State};
@@ -40,8 +40,8 @@ fn check(world: &World, seed: u64) {
             .iter()
             .filter(|(_, of, _)| *of == end)
             .filter_map(|(_, _, told)| match told {
-                Told::Up(_) => Some(true),
-                Told::Down(_) => Some(false),
+                Observed::Up(_) => Some(true),
+                Observed::Down(_) => Some(false),
                 _ => None,
             })
             .collect();
@@ -74,7 +74,7 @@ fn connections_that_cross_end_in_one() {
         let counted: u64 = world.sessions.iter().map(|it| it.counters().collisions).sum();
         collisions += counted;
         // The one with the higher identifier opened what is left, if both were there.
-        let ups = world.told.iter().filter(|(_, _, told)| matches!(told, Told::Up(_))).count();
+        let ups = world.told.iter().filter(|(_, _, told)| matches!(told, Observed::Up(_))).count();
         assert!(ups <= 4, "seed {seed}: {ups} sessions for one");
     }
     assert!(collisions > seeds() / 2, "{collisions} collisions only");
@@ -169,7 +169,7 @@ fn a_peer_that_restarts_replaces_its_old_connection_where_that_was_agreed() {
         world.step(0, In::Start);
         world.run_s(30);
         assert!(world.agree(), "seed {seed}: {:?}", world.states());
-        let replaced = Told::Down(Cause::Replaced);
+        let replaced = Observed::Down(Cause::Replaced);
         assert!(world.told[before..].iter().any(|(_, end, told)| (*end, told) == (1, &replaced)));
         let families = FamilySet::only(Family::Ipv4Unicast);
         let kept = Indication::Down(Cause::Replaced, families);
@@ -202,7 +202,10 @@ fn a_session_that_is_stopped_stays_so_at_both_ends() {
     world.run_s(1);
     let received = Cause::Received(Notice::cease(Cease::AdministrativeShutdown), text);
     assert!(
-        world.told.iter().any(|(_, end, told)| (*end, told) == (1, &Told::Down(received.clone())))
+        world
+            .told
+            .iter()
+            .any(|(_, end, told)| (*end, told) == (1, &Observed::Down(received.clone())))
     );
     world.run_s(100);
     assert_eq!(world.sessions[0].state(), State::Idle);

@@ -1,10 +1,10 @@
 //! What cannot be meant is refused, with its place and its hint.
 
 use crate::given::{compile, read};
-use policy::{Fault, Policies};
+use policy::{Policies, Violation};
 
 /// The faults of a policy with one rule.
-fn faults(rule: &str) -> Vec<Fault> {
+fn faults(rule: &str) -> Vec<Violation> {
     let then = if rule.contains("then =") { "" } else { "then = 'accept'" };
     let text = format!("[[policy]]\nname = 'p'\n[[policy.rule]]\n{rule}\n{then}");
     compile(&text).err().unwrap_or_default()

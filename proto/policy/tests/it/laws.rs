@@ -8,8 +8,8 @@ use bgp::codec::{AttributeType, Attributes};
 use bgp::family::Family;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use policy::{
-    AmountConfig, Bounds, CommunitiesConfig, Fate, OriginConfig, Policies, Policy, PolicyConfig,
-    PrependConfig, RuleConfig, Scratch, Then, Validation, Verdict,
+    AmountConfig, Bounds, CommunitiesConfig, Disposition, OriginConfig, Policies, Policy,
+    PolicyConfig, PrependConfig, RuleConfig, Scratch, Then, Validation, Verdict,
 };
 
 fn seeds() -> u64 {
@@ -287,7 +287,7 @@ fn a_policy_says_what_the_simplest_evaluator_says() {
     for seed in 0..4 * seeds() {
         let mut chance = Rng::new(seed);
         let rules: Vec<RuleConfig> = (0..chance.below(6) + 1).map(|_| rule(&mut chance)).collect();
-        let default = chance.one(&[Fate::Accept, Fate::Reject]);
+        let default = chance.one(&[Disposition::Accept, Disposition::Reject]);
         let config = PolicyConfig { name: "p".into(), default, rule: rules };
         let policy = only(config.clone());
         let mut scratch = Scratch::default();

@@ -5,9 +5,9 @@ use machine::identity::mix;
 use std::fmt::Write;
 
 /// Numbers from a seed.
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = mix(self.0.wrapping_add(0x9e37_79b9));
         self.0 % most
@@ -28,16 +28,12 @@ type Asks = (Option<usize>, String, String, String);
 #[test]
 fn tables_say_what_a_walk_through_the_rules_says() {
     for seed in 0..40 {
-        let mut chance = Chance(seed);
+        let mut rng = Rng(seed);
         let (mut text, mut all) = (String::new(), Vec::<Asks>::new());
         for n in 0..60 {
-            let operation = (chance.below(3) > 0).then(|| chance.below(4) as usize);
+            let operation = (rng.below(3) > 0).then(|| rng.below(4) as usize);
             let mut list = |key: &str| -> String {
-                if chance.below(2) == 0 {
-                    String::new()
-                } else {
-                    format!("{key}={}", chance.digits(5))
-                }
+                if rng.below(2) == 0 { String::new() } else { format!("{key}={}", rng.digits(5)) }
             };
             let lists = [list("calling"), list("called"), list("imsi")];
             let _ = writeln!(text, "[[rule]]\nname = \"{n}\"");
@@ -54,8 +50,8 @@ fn tables_say_what_a_walk_through_the_rules_says() {
         }
         let screen = rules(&text);
         for _ in 0..200 {
-            let which = chance.below(4) as usize;
-            let mut number = || format!("{}0000000", chance.digits(8));
+            let which = rng.below(4) as usize;
+            let mut number = || format!("{}0000000", rng.digits(8));
             let (calling, called) = (number(), number());
             let imsi = number().chars().cycle().take(15).collect::<String>();
             let from = From { calling: &calling, called: &called, ..From::vlr_to_hlr("") };
@@ -80,14 +76,14 @@ fn octets_that_change_make_nothing_panic() {
     let argument = with_imsi("262011234567890");
     let messages =
         [begin(Some(&oid), &[(70, &argument), (2, &argument)]), go_on(&[(7, &argument)])];
-    let mut chance = Chance(1);
+    let mut rng = Rng(1);
     for _ in 0..20_000 {
-        let mut data = messages[chance.below(2) as usize].clone();
-        for _ in 0..=chance.below(4) {
-            let at = chance.below(data.len() as u64) as usize;
-            data[at] = chance.below(256) as u8;
+        let mut data = messages[rng.below(2) as usize].clone();
+        for _ in 0..=rng.below(4) {
+            let at = rng.below(data.len() as u64) as usize;
+            data[at] = rng.below(256) as u8;
         }
-        data.truncate(1 + chance.below(data.len() as u64 * 2) as usize);
+        data.truncate(1 + rng.below(data.len() as u64 * 2) as usize);
         let _ = ask(&screen, &From::hlr_to_vlr("33609000001"), &data);
     }
 }

@@ -165,7 +165,7 @@ impl Section<'_> {
 
     fn validate_policies(&self, issues: &mut Vec<Issue>) {
         let policies = Policies::compile(self.policy).unwrap_or_else(|faults| {
-            let issue = |fault: policy::Fault| {
+            let issue = |fault: policy::Violation| {
                 let hint = fault.unknown_family.as_deref().map_or(fault.hint, families::meant);
                 Issue::new(fault.path, fault.what, hint)
             };

@@ -1,6 +1,6 @@
 //! Sessions, UPDATEs, limits and configurations.
 
-use crate::world::{SECOND, Told, World};
+use crate::world::{Observed, SECOND, World};
 use bgp::State;
 use bgp::family::Family;
 use bgp_stack::{Held, PolicyChange};
@@ -37,7 +37,7 @@ fn update(routes: u8) -> Vec<u8> {
     message
 }
 
-fn take(world: &mut World, at: usize) -> Vec<Told> {
+fn take(world: &mut World, at: usize) -> Vec<Observed> {
     core::mem::take(&mut world.sides[at].told)
 }
 
@@ -45,20 +45,23 @@ fn take(world: &mut World, at: usize) -> Vec<Told> {
 fn two_speakers_find_each_other_and_exchange_updates_until_one_of_them_leaves() {
     let mut world = World::new([A, B]);
     let (a, b) = (world.peer(0), world.peer(1));
-    assert_eq!(take(&mut world, 0), [Told::Up(a)]);
-    assert_eq!(take(&mut world, 1), [Told::Up(b)]);
+    assert_eq!(take(&mut world, 0), [Observed::Up(a)]);
+    assert_eq!(take(&mut world, 1), [Observed::Up(b)]);
     let peer = world.sides[0].speaker.peers().get(a).unwrap();
     assert!(peer.settings.is_dynamic, "it came from a range");
     assert_eq!(peer.session.state(), State::Established);
     assert_eq!(world.sides[0].speaker.counts().established, 1);
     assert!(world.send(1, &update(3)));
-    assert_eq!(take(&mut world, 0), [Told::Update(a, update(3))]);
+    assert_eq!(take(&mut world, 0), [Observed::Update(a, update(3))]);
     let families = world.act(1, |speaker, now, out| speaker.request_routes(now, b, out));
     assert!(families.unwrap().has(Family::Ipv4Unicast));
-    assert_eq!(take(&mut world, 0), [Told::Refresh(a, Family::Ipv4Unicast)]);
+    assert_eq!(take(&mut world, 0), [Observed::Refresh(a, Family::Ipv4Unicast)]);
     world.act(1, |speaker, now, out| speaker.drain(now, Some("good bye"), out));
     let told = take(&mut world, 0);
-    assert!(matches!(&told[..], [Told::Down(_, cause)] if cause.contains("good bye")), "{told:?}");
+    assert!(
+        matches!(&told[..], [Observed::Down(_, cause)] if cause.contains("good bye")),
+        "{told:?}"
+    );
     assert!(world.sides[0].speaker.is_idle() && world.sides[1].speaker.is_idle());
     assert!(!world.send(1, &update(1)), "the session does not stand any more");
     world.pass(SECOND * 600);
@@ -74,15 +77,18 @@ fn no_update_is_handed_on_behind_one_that_ended_the_session() {
     world.sides[0].refuses = Some(update(2).len());
     world.send(1, &[update(1), update(2), update(3)].concat());
     let told = take(&mut world, 0);
-    assert_eq!(told[..2], [Told::Update(a, update(1)), Told::Update(a, update(2))]);
-    assert!(matches!(&told[2..], [Told::Down(_, cause)] if cause.contains("Sent")), "{told:?}");
+    assert_eq!(told[..2], [Observed::Update(a, update(1)), Observed::Update(a, update(2))]);
+    assert!(matches!(&told[2..], [Observed::Down(_, cause)] if cause.contains("Sent")), "{told:?}");
     let told = take(&mut world, 1);
-    assert!(matches!(&told[..], [Told::Down(_, cause)] if cause.contains("Received")), "{told:?}");
+    assert!(
+        matches!(&told[..], [Observed::Down(_, cause)] if cause.contains("Received")),
+        "{told:?}"
+    );
     assert_eq!(world.sides[0].speaker.counts().offended, 1);
     world.sides[0].refuses = None;
     // A connection that comes while the other side waits in Idle is refused: ConnectRetryTime.
     world.pass(SECOND * 300);
-    assert!(matches!(take(&mut world, 1)[..], [Told::Up(_)]), "it comes back");
+    assert!(matches!(take(&mut world, 1)[..], [Observed::Up(_)]), "it comes back");
 }
 
 #[test]
@@ -107,13 +113,13 @@ fn a_peer_with_more_routes_than_it_may_have_is_held_for_a_while() {
     assert_eq!(check(&mut world, 9), []);
     let warned = world.sides[0].speaker.peers().get(a).unwrap().warned;
     assert!(warned.has(Family::Ipv4Unicast), "80 per cent of it");
-    assert!(matches!(check(&mut world, 11)[..], [Told::Down(..)]));
+    assert!(matches!(check(&mut world, 11)[..], [Observed::Down(..)]));
     let held = world.sides[0].speaker.peers().get(a).unwrap().held;
     assert!(matches!(held, Some(Held::Excess(Some(_)))), "{held:?}");
     world.pass(SECOND * 50);
     assert_eq!(take(&mut world, 0), [], "not yet");
     world.pass(SECOND * 300);
-    assert!(matches!(take(&mut world, 0)[..], [Told::Up(_)]));
+    assert!(matches!(take(&mut world, 0)[..], [Observed::Up(_)]));
 }
 
 #[test]
@@ -122,7 +128,7 @@ fn a_configuration_changes_what_it_must_and_leaves_the_rest_alone() {
     let b = world.peer(1);
     take(&mut world, 1);
     assert_eq!(world.configure(1, &B.replace("[[peer]]", "[[peer]]\nconnect_retry_s = 7")), None);
-    assert_eq!(take(&mut world, 1), [Told::Limits(b)], "the session goes on");
+    assert_eq!(take(&mut world, 1), [Observed::Limits(b)], "the session goes on");
     let import = r#"
         [[policy]]
         name = "all"
@@ -134,7 +140,7 @@ fn a_configuration_changes_what_it_must_and_leaves_the_rest_alone() {
     let named = PolicyChange { rebound: vec![(b, [1, 0])], numbers: vec![1] };
     assert_eq!(world.configure(1, &with_policy), Some(named), "the session has it now");
     world.pass(SECOND * 10);
-    assert_eq!(take(&mut world, 1), [Told::Limits(b)], "the session goes on");
+    assert_eq!(take(&mut world, 1), [Observed::Limits(b)], "the session goes on");
     let peer = world.sides[1].speaker.peers().get(b).unwrap();
     assert_eq!((peer.policies, world.sides[1].speaker.policies().validating()), ([1, 0], vec![]));
     let changed = with_policy.replace("accept", "reject");
@@ -142,7 +148,7 @@ fn a_configuration_changes_what_it_must_and_leaves_the_rest_alone() {
     let alone = B.split("[[peer]]").next().unwrap();
     world.configure(1, alone);
     let told = take(&mut world, 1);
-    assert!(matches!(told[..], [Told::Down(..)]), "{told:?}");
+    assert!(matches!(told[..], [Observed::Down(..)]), "{told:?}");
     assert!(world.sides[1].speaker.peers().is_empty());
 }
 
@@ -161,7 +167,7 @@ fn a_policy_that_begins_to_look_at_peers_gets_numbers_that_know_them() {
     let again = looks.replace("accept", "reject");
     let change = PolicyChange { rebound: vec![], numbers: vec![2] };
     assert_eq!(world.configure(1, &again), Some(change), "they know them already");
-    assert!(matches!(take(&mut world, 1)[..], [Told::Up(_)]), "the session goes on");
+    assert!(matches!(take(&mut world, 1)[..], [Observed::Up(_)]), "the session goes on");
 }
 
 #[test]

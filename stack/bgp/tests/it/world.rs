@@ -49,7 +49,7 @@ impl Site {
 
 /// What an owner was told, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Observed {
     Up(PeerId),
     Down(PeerId, String),
     Update(PeerId, Vec<u8>),
@@ -59,7 +59,7 @@ pub enum Told {
 
 pub struct Side {
     pub speaker: Speaker,
-    pub told: Vec<Told>,
+    pub told: Vec<Observed>,
     /// Names of peers, and types of the messages that were sent to them.
     pub sent: Vec<(String, u8)>,
     /// UPDATEs of this length end the session of who sent them.
@@ -167,20 +167,20 @@ impl World {
         let (now, side) = (self.now, &mut self.sides[at]);
         while let Some(wanted) = side.speaker.next(now, bytes, &mut side.out) {
             side.told.push(match wanted {
-                Out::Up(id, _) => Told::Up(id),
+                Out::Up(id, _) => Observed::Up(id),
                 Out::Down(id, ended) => {
                     assert!(ended.negotiated.is_some(), "what was agreed on is still told");
-                    Told::Down(id, format!("{:?}", ended.cause))
+                    Observed::Down(id, format!("{:?}", ended.cause))
                 }
                 Out::Update(id, message) => {
                     if side.refuses == Some(message.len()) {
                         let offence = offence();
                         side.speaker.refuse_update(now, id, &offence, message, &mut side.out);
                     }
-                    Told::Update(id, message.to_vec())
+                    Observed::Update(id, message.to_vec())
                 }
-                Out::Refresh(id, family, _) => Told::Refresh(id, family),
-                Out::Limits(id) => Told::Limits(id),
+                Out::Refresh(id, family, _) => Observed::Refresh(id, family),
+                Out::Limits(id) => Observed::Limits(id),
                 Out::Sent(sent) => {
                     side.sent.push((sent.name, sent.message[18]));
                     continue;

@@ -435,10 +435,10 @@ impl Client {
 }
 
 /// A call that is said, with its streams and what they are found by.
-pub(super) type Told<'a> = (Key, &'a Session, &'a Trace);
+pub(super) type Call<'a> = (Key, &'a Session, &'a Trace);
 
 /// Says what changed.
-fn tell(controller: &mut Controller, facts: &Sheet<MediaFact>, said: Told<'_>, changes: &[Change]) {
+fn tell(controller: &mut Controller, facts: &Sheet<MediaFact>, said: Call<'_>, changes: &[Change]) {
     let (key, session, trace) = said;
     for change in changes {
         match *change {
@@ -462,7 +462,7 @@ fn tell(controller: &mut Controller, facts: &Sheet<MediaFact>, said: Told<'_>, c
 }
 
 /// Says a stream as it stands.
-pub(super) fn put(controller: &mut Controller, said: Told<'_>, line: u8) {
+pub(super) fn put(controller: &mut Controller, said: Call<'_>, line: u8) {
     let (key, session, trace) = said;
     let Some((what, generation)) = session.stream(line) else { return };
     let stream = StreamId { call: name(key), line };

@@ -62,7 +62,7 @@ impl LicenceAgent {
     pub fn new(section: Option<&Section>, directory: &Path) -> io::Result<Self> {
         let linked = section.filter(|own| own.is_linked());
         let secret = linked.map(|own| secret(directory, own)).transpose()?.map(Arc::new);
-        let steward = Self {
+        let agent = Self {
             section: Arc::default(),
             keeping: LicenceService::new(section.and_then(|own| own.listen)),
             is_ending: Arc::default(),
@@ -70,8 +70,8 @@ impl LicenceAgent {
             doorway: section.and_then(|own| own.keeper),
             threads: Mutex::default(),
         };
-        steward.configure(section);
-        Ok(steward)
+        agent.configure(section);
+        Ok(agent)
     }
 
     /// Takes the section of a commit.

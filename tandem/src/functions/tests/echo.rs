@@ -12,7 +12,7 @@ use runtime::{PortSpec, ShardSpec};
 use show::{Listing, plain};
 use std::path::Path;
 use std::sync::Arc;
-use supervise::{Nature, StartError, Supervised};
+use supervise::{FunctionKind, StartError, Supervised};
 
 /// What `tandem ctl` says to a responder.
 #[derive(Debug, Subcommand)]
@@ -79,7 +79,7 @@ impl Kind for Echo {
         config: Self,
         _context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
-        let kind = Nature::new(key, <Self as Kind>::questions());
+        let kind = FunctionKind::new(key, <Self as Kind>::questions());
         let (name, cores, ports) = (self.name.clone(), self.cores.clone(), config.ports());
         let spec = ShardSpec { name, cores, ports, ..ShardSpec::default() };
         let config = Arc::new(config);

@@ -53,7 +53,7 @@ pub enum Seen {
 
 /// How the function behaves.
 #[derive(Debug, Clone, Default)]
-pub struct Manner {
+pub struct Behaviour {
     /// Steer by the first byte of the payload.
     pub steer: bool,
     /// Report messages (slow) or only count them.
@@ -70,7 +70,7 @@ pub struct Manner {
 
 pub struct Echo {
     shard: u16,
-    manner: Arc<Manner>,
+    behaviour: Arc<Behaviour>,
     seen: Sender<Seen>,
     messages: u64,
     timer: Option<Time>,
@@ -170,22 +170,22 @@ fn speak(ask: &Ask, out: &mut Effects) {
 }
 
 impl Function for Echo {
-    type Config = Manner;
+    type Config = Behaviour;
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         let seen = match input {
             In::Message { flow, bytes } => {
                 self.messages += 1;
                 if !self.obey(now, flow, Self::payload(&flow, bytes), out) {
-                    for _ in 0..self.manner.copies.max(1) {
-                        if self.manner.shared {
+                    for _ in 0..self.behaviour.copies.max(1) {
+                        if self.behaviour.shared {
                             out.send_shared(flow, bytes::Bytes::copy_from_slice(bytes));
                         } else {
                             out.send(flow, |b| b.extend_from_slice(bytes));
                         }
                     }
                 }
-                if self.manner.quiet {
+                if self.behaviour.quiet {
                     return;
                 }
                 Seen::Message(self.shard, flow, bytes.to_vec())
@@ -225,9 +225,9 @@ impl Function for Echo {
         self.timer
     }
 
-    fn configure(&mut self, _now: Time, config: Arc<Manner>, _out: &mut Effects) {
+    fn configure(&mut self, _now: Time, config: Arc<Behaviour>, _out: &mut Effects) {
         assert!(!config.refuses, "told to panic");
-        self.manner = config;
+        self.behaviour = config;
     }
 
     fn frame(_port: PortId, buffer: &[u8]) -> Frame {
@@ -252,7 +252,7 @@ impl Function for Echo {
         }
     }
 
-    fn steer(config: &Manner, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
+    fn steer(config: &Behaviour, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
         let first = Self::payload(flow, bytes).first()?;
         config.steer.then_some(u16::from(*first) % shards)
     }
@@ -265,7 +265,7 @@ impl Function for Echo {
     ) -> Result<serde_json::Value, AskError> {
         match ask.path.as_str() {
             "counts" => Ok(json!([{"shard": self.shard, "messages": self.messages,
-                "ticks": self.ticks, "version": self.manner.version}])),
+                "ticks": self.ticks, "version": self.behaviour.version}])),
             "only-zero" if self.shard == 0 => Ok(json!({"shard": 0})),
             "bad" => Err(AskError::BadParameter("no".into())),
             "panic" => panic!("asked to panic"),
@@ -288,19 +288,19 @@ impl Function for Echo {
 }
 
 /// Starts the function.
-pub fn launch(spec: ShardSpec, manner: Manner) -> (Running<Echo>, Receiver<Seen>) {
-    try_launch(spec, manner).expect("the ports are free")
+pub fn launch(spec: ShardSpec, behaviour: Behaviour) -> (Running<Echo>, Receiver<Seen>) {
+    try_launch(spec, behaviour).expect("the ports are free")
 }
 
 pub fn try_launch(
     spec: ShardSpec,
-    manner: Manner,
+    behaviour: Behaviour,
 ) -> Result<(Running<Echo>, Receiver<Seen>), RuntimeError> {
     let (seen, events) = channel();
     let seen = std::sync::Mutex::new(seen);
-    let running = start(spec, Arc::new(manner), move |seed, manner| Echo {
+    let running = start(spec, Arc::new(behaviour), move |seed, behaviour| Echo {
         shard: seed.shard,
-        manner,
+        behaviour,
         seen: seen.lock().expect("no panic holds it").clone(),
         messages: 0,
         timer: None,

@@ -185,7 +185,7 @@ pub fn spec(shards: u16) -> ShardSpec {
 }
 
 /// Starts the function.
-pub fn launch(spec: ShardSpec, plan: Plan) -> (Running<Feeder>, Told) {
+pub fn launch(spec: ShardSpec, plan: Plan) -> (Running<Feeder>, Observed) {
     let (seen, events) = channel();
     let seen = Mutex::new(seen);
     let running = start(spec, Arc::new(plan), move |seed, plan| Feeder {
@@ -195,17 +195,17 @@ pub fn launch(spec: ShardSpec, plan: Plan) -> (Running<Feeder>, Told) {
         seen: seen.lock().expect("no panic holds it").clone(),
         messages: 0,
     });
-    let told = Told { events, shards: RefCell::default() };
+    let told = Observed { events, shards: RefCell::default() };
     (running.expect("the ports are free"), told)
 }
 
 /// What the function was told, for the test to look at.
-pub struct Told {
+pub struct Observed {
     events: Receiver<Seen>,
     shards: RefCell<BTreeSet<u16>>,
 }
 
-impl Told {
+impl Observed {
     fn next<T>(&self, mut pick: impl FnMut(Seen) -> Option<T>) -> T {
         loop {
             let seen = self.events.recv_timeout(PATIENCE).expect("it must happen");

@@ -35,7 +35,7 @@ enum Event {
 
 /// What an end was told, with what the world knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Observed {
     Up(ConnectionId),
     Down(Cause),
     Failed(Cause),
@@ -55,7 +55,7 @@ pub struct World {
     pub now: Time,
     pub sessions: Vec<Session>,
     pub chance: Rng,
-    pub told: Vec<(Time, usize, Told)>,
+    pub told: Vec<(Time, usize, Observed)>,
     pub indications: Vec<(usize, Indication)>,
     /// Numbers that came in UPDATEs: end, connection, number.
     pub came: Vec<(usize, ConnectionId, u32)>,
@@ -214,11 +214,11 @@ impl World {
             Indication::Up(id, negotiated) => {
                 let (id, negotiated) = (*id, negotiated.clone());
                 self.up(end, id, &negotiated);
-                Told::Up(id)
+                Observed::Up(id)
             }
-            Indication::Down(cause, _) => Told::Down(cause.clone()),
-            Indication::Failed(cause) => Told::Failed(cause.clone()),
-            _ => Told::Other,
+            Indication::Down(cause, _) => Observed::Down(cause.clone()),
+            Indication::Failed(cause) => Observed::Failed(cause.clone()),
+            _ => Observed::Other,
         };
         self.told.push((self.now, end, told));
         self.indications.push((end, indication));
@@ -340,9 +340,9 @@ impl World {
     }
 
     pub fn downs(&self, notice: Notice) -> usize {
-        let is_it = |(_, _, told): &&(Time, usize, Told)| {
-            *told == Told::Down(Cause::Sent(notice))
-                || matches!(told, Told::Down(Cause::Received(it, _)) if *it == notice)
+        let is_it = |(_, _, told): &&(Time, usize, Observed)| {
+            *told == Observed::Down(Cause::Sent(notice))
+                || matches!(told, Observed::Down(Cause::Received(it, _)) if *it == notice)
         };
         self.told.iter().filter(is_it).count()
     }

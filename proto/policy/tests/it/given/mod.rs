@@ -6,7 +6,8 @@ use bgp::codec::{
 };
 use bgp::family::Family;
 use policy::{
-    Fault, NewNextHop, Peer, Policies, Policy, PolicyConfig, Scratch, Subject, Validation, Verdict,
+    NewNextHop, Peer, Policies, Policy, PolicyConfig, Scratch, Subject, Validation, Verdict,
+    Violation,
 };
 
 #[derive(serde::Deserialize)]
@@ -19,7 +20,7 @@ pub fn read(text: &str) -> Vec<PolicyConfig> {
     site.policy
 }
 
-pub fn compile(text: &str) -> Result<Policies, Vec<Fault>> {
+pub fn compile(text: &str) -> Result<Policies, Vec<Violation>> {
     Policies::compile(&read(text))
 }
 

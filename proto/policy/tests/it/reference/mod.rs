@@ -4,7 +4,7 @@ use super::given::Route;
 use bgp::codec::{
     AsPath, AttributeType, Attributes, Community, ExtendedCommunity, LargeCommunity, aigp_metric,
 };
-use policy::{AmountConfig, Bounds, Fate, OriginConfig, PolicyConfig, RuleConfig, Then};
+use policy::{AmountConfig, Bounds, Disposition, OriginConfig, PolicyConfig, RuleConfig, Then};
 
 /// Attributes, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,5 +177,5 @@ pub fn evaluate(config: &PolicyConfig, route: &Route) -> Option<Decoded> {
             Then::Next => {}
         }
     }
-    (config.default == Fate::Accept).then_some(now)
+    (config.default == Disposition::Accept).then_some(now)
 }

@@ -62,13 +62,13 @@ pub(crate) fn datagrams(
 }
 
 /// The way to a gateway.
-pub(crate) enum Wire {
+pub(crate) enum Connection {
     Tcp(TcpStream),
     Unix(UnixStream),
     Sctp(Box<Sending>),
 }
 
-impl Wire {
+impl Connection {
     /// Connects, and reads from then on; how many streams lead there, by SCTP.
     pub(crate) fn open(
         place: &Place,

@@ -41,13 +41,13 @@ pub(super) struct Program<'a> {
 }
 
 /// The namespaces. Dropping them removes them.
-pub(super) struct Field {
+pub(super) struct Network {
     /// The tester's, and the hub in the place of what is tested.
     pub(super) ground: Testbed,
     places: Vec<(String, Namespace)>,
 }
 
-impl Field {
+impl Network {
     /// With a place for each of these nodes. Those that begin with `ssc` have no part in media.
     ///
     /// # Errors
@@ -145,20 +145,20 @@ impl Node {
     /// # Errors
     /// When its directory cannot be made.
     pub(super) fn new(
-        field: &Field,
+        network: &Network,
         host: &Host,
         function: &str,
         program: Program<'_>,
         more: impl FnOnce(SiteFile) -> SiteFile,
     ) -> anyhow::Result<Self> {
         let Host { name, last } = host;
-        let directory: PathBuf = field.ground.directory.join(name);
+        let directory: PathBuf = network.ground.directory.join(name);
         fs::create_dir_all(directory.join("var"))?;
         make_key(&directory.join("var").join(KEY_FILE))?;
         let api = SocketAddr::from(([10, 213, 0, *last], API_PORT));
         let site = SiteFile::new(name, &directory, api).with("allow_remote = true");
         let mut spec = Site::spec(program.binary, &directory);
-        (spec.namespace, spec.core) = (field.place(name), Some(program.core));
+        (spec.namespace, spec.core) = (network.place(name), Some(program.core));
         let (name, function) = (name.clone(), function.to_owned());
         let text = more(site).text();
         Ok(Self { name, function, spec, text, api, site: None })

@@ -1,11 +1,11 @@
-//! The field of a flood: three namespaces, two virtual wires.
+//! The testbed of a flood: three namespaces, two virtual wires.
 //!
 //! ```text
 //!   tq-N-good  10.199.1.2 ──veth── 10.199.1.1  tq-N-sut  10.199.2.1 ──veth── tq-N-evil
 //!   generator, registrar           SSC, default route ───→                   attacker
 //! ```
 
-use super::super::topology::Ground;
+use super::super::topology::Topology;
 use anyhow::Context;
 use attack::{Namespace, Veth};
 use peers::{Duty, Kamailio};
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
 /// Namespaces and wires, gone when it is dropped.
-pub struct Field {
+pub struct Testbed {
     /// Where the system under test stands.
     pub sut: Namespace,
     /// Where the generator stands.
@@ -43,13 +43,13 @@ pub struct Field {
     pub evil: Namespace,
 }
 
-impl Field {
+impl Testbed {
     /// Makes them.
     ///
     /// # Errors
     /// Without root or without ip(8).
     pub fn new() -> anyhow::Result<Self> {
-        let field = Self {
+        let testbed = Self {
             sut: Namespace::new("sut")?,
             good: Namespace::new("good")?,
             evil: Namespace::new("evil")?,
@@ -57,21 +57,21 @@ impl Field {
         let end =
             |namespace, interface, addresses, mac| Veth { namespace, interface, addresses, mac };
         Veth::pair(
-            end(&field.sut, WIRE, &["10.199.1.1/24"], "02:00:00:00:01:01"),
-            end(&field.good, WIRE, &["10.199.1.2/24"], "02:00:00:00:01:02"),
+            end(&testbed.sut, WIRE, &["10.199.1.1/24"], "02:00:00:00:01:01"),
+            end(&testbed.good, WIRE, &["10.199.1.2/24"], "02:00:00:00:01:02"),
         )?;
         Veth::pair(
-            end(&field.sut, EVIL, &["10.199.2.1/24"], SUT_MAC),
-            end(&field.evil, EVIL, &["10.199.2.2/24"], EVIL_MAC),
+            end(&testbed.sut, EVIL, &["10.199.2.1/24"], SUT_MAC),
+            end(&testbed.evil, EVIL, &["10.199.2.2/24"], EVIL_MAC),
         )?;
-        let sut = &field.sut;
+        let sut = &testbed.sut;
         sut.ip(&["neigh", "replace", GATEWAY, "lladdr", EVIL_MAC, "dev", EVIL])?;
         // What answers the flood goes back where it came from and ends there.
         sut.ip(&["route", "add", "default", "via", GATEWAY, "dev", EVIL])?;
         for interface in ["all", "default", WIRE, EVIL] {
             sut.set(&format!("net.ipv4.conf.{interface}.rp_filter"), "0")?;
         }
-        Ok(field)
+        Ok(testbed)
     }
 }
 
@@ -111,38 +111,38 @@ impl Target {
 /// # Errors
 /// When it does not come up.
 pub fn tandem(
-    field: &Field,
-    ground: &Ground,
+    testbed: &Testbed,
+    topology: &Topology,
     binary: &Path,
     kernel: &str,
 ) -> anyhow::Result<Target> {
-    let mut spec = Site::spec(binary, ground.directory());
-    spec.namespace = Some(field.sut.name().to_owned());
-    spec.core = Some(Ground::cores().0);
-    Ok(Target::Tandem(Site::start(&spec, &site(ground, kernel), ground.api)?))
+    let mut spec = Site::spec(binary, topology.directory());
+    spec.namespace = Some(testbed.sut.name().to_owned());
+    spec.core = Some(Topology::cores().0);
+    Ok(Target::Tandem(Site::start(&spec, &site(topology, kernel), topology.api)?))
 }
 
 /// Kamailio in the place of the SSC: it serves the callers' address, and holds others off.
 ///
 /// # Errors
 /// When it is not installed or does not come up.
-pub fn kamailio(field: &Field, ground: &Ground) -> anyhow::Result<Kamailio> {
-    let mut spec = ground.kamailio(false);
-    spec.namespace = Some(field.sut.name().to_owned());
+pub fn kamailio(testbed: &Testbed, topology: &Topology) -> anyhow::Result<Kamailio> {
+    let mut spec = topology.kamailio(false);
+    spec.namespace = Some(testbed.sut.name().to_owned());
     spec.duty = Duty::Shield(GOOD.into());
-    Kamailio::start(&spec, ground.directory())
+    Kamailio::start(&spec, topology.directory())
 }
 
 /// Addresses on the wire between generator and SSC.
 ///
 /// # Errors
 /// When there is no room for files.
-pub fn ground() -> anyhow::Result<Ground> {
+pub fn topology() -> anyhow::Result<Topology> {
     let at = |ip: Ipv4Addr, port| SocketAddr::new(IpAddr::V4(ip), port);
-    let mut ground = Ground::new()?;
-    (ground.access, ground.core, ground.api) = (at(SUT, 5060), at(SUT, 5070), at(SUT, 8080));
-    (ground.caller, ground.answerer) = (Some(at(GOOD, 5060)), at(GOOD, 5070));
-    Ok(ground)
+    let mut topology = Topology::new()?;
+    (topology.access, topology.core, topology.api) = (at(SUT, 5060), at(SUT, 5070), at(SUT, 8080));
+    (topology.caller, topology.answerer) = (Some(at(GOOD, 5060)), at(GOOD, 5070));
+    Ok(topology)
 }
 
 const REGISTRAR: SocketAddr = SocketAddr::new(IpAddr::V4(GOOD), 5090);
@@ -209,8 +209,8 @@ fn accept(request: &str) -> String {
 ///
 /// # Errors
 /// When the SSC does not accept it.
-pub fn register(ground: &Ground) -> anyhow::Result<()> {
-    let caller = ground.caller.context("the callers have an address")?;
+pub fn register(topology: &Topology) -> anyhow::Result<()> {
+    let caller = topology.caller.context("the callers have an address")?;
     let phone = UdpSocket::bind(caller)?;
     phone.set_read_timeout(Some(PATIENCE))?;
     let mut bytes = [0; MESSAGE_BYTES_MAX];
@@ -222,9 +222,9 @@ pub fn register(ground: &Ground) -> anyhow::Result<()> {
             From: <sip:good@lab>;tag=good\r\nTo: <sip:good@lab>\r\nCall-ID: good\r\n\
             CSeq: {number} REGISTER\r\nContact: <sip:good@{caller}>\r\nExpires: 3600\r\n\
             Content-Length: 0\r\n\r\n",
-            to = ground.access,
+            to = topology.access,
         );
-        phone.send_to(request.as_bytes(), ground.access)?;
+        phone.send_to(request.as_bytes(), topology.access)?;
         let Ok((length, _)) = phone.recv_from(&mut bytes) else { continue };
         last = String::from_utf8_lossy(&bytes[..length]).into_owned();
         if last.starts_with("SIP/2.0 200 ") {
@@ -234,10 +234,10 @@ pub fn register(ground: &Ground) -> anyhow::Result<()> {
     anyhow::bail!("the callers cannot register: {last}")
 }
 
-fn site(ground: &Ground, kernel: &str) -> String {
-    let Ground { access, core, answerer, api, .. } = ground;
-    let under_test = Ground::cores().0;
-    SiteFile::new("lab", ground.directory(), *api)
+fn site(topology: &Topology, kernel: &str) -> String {
+    let Topology { access, core, answerer, api, .. } = topology;
+    let under_test = Topology::cores().0;
+    SiteFile::new("lab", topology.directory(), *api)
         .with("allow_remote = true")
         .with(format_args!("[[ssc]]\nname = \"ssc\"\ncores = [{under_test}]"))
         .with("[ssc.registrar]\nclient_expires_s = 3600\ncore_expires_s = 7200")
