@@ -2,10 +2,10 @@
 //! dashboards and alert rules may name.
 
 use crate::functions::ROWS;
-use event::{Cells, Fact, Kind, Row, Sheet, TABLE_ROWS_MAX};
-use oam::process::ProcessFact;
-use policing::kernel::KernelFact;
-use services::pool::PoolFact;
+use event::{Kind, Metric, MetricCells, Metrics, Row, TABLE_ROWS_MAX};
+use oam::process::ProcessMetric;
+use policing::kernel::KernelMetric;
+use services::pool::PoolMetric;
 use std::fmt::Write as _;
 
 const HEAD: &str = "# Metrics
@@ -18,25 +18,25 @@ Every metric but those of the process has the labels `function` and `shard`. Tho
 or next hop have further ones, and are shown once a second. ";
 
 /// A part of a site: its title, and the cells that it has.
-pub type Part = (&'static str, Vec<Cells>);
+pub type Part = (&'static str, Vec<MetricCells>);
 
-/// The cells of facts, empty.
-pub fn cells_of<F: Fact>() -> Cells {
-    Sheet::<F>::new().cells()
+/// The cells of metrics, empty.
+pub fn cells_of<F: Metric>() -> MetricCells {
+    Metrics::<F>::new().cells()
 }
 
 /// The parts of a site: those of each kind of functions, and what all have.
 pub fn parts() -> Vec<Part> {
     let mut parts: Vec<Part> = ROWS.iter().flat_map(|row| (row.metrics)()).collect();
-    let shards = vec![cells_of::<runtime::RuntimeFact>(), cells_of::<KernelFact>()];
-    let pairs = vec![cells_of::<replica::ReplicaFact>(), cells_of::<replica::ArbiterFact>()];
+    let shards = vec![cells_of::<runtime::RuntimeMetric>(), cells_of::<KernelMetric>()];
+    let pairs = vec![cells_of::<replica::ReplicaMetric>(), cells_of::<replica::ArbiterMetric>()];
     parts.extend([
         ("Shards, ports and queues of every function", shards),
         ("Pairs and their arbiter", pairs),
-        ("Clusters", vec![cells_of::<replica::ClusterFact>()]),
-        ("Pool of sessions", vec![cells_of::<PoolFact>()]),
-        ("Management side", oam::facts::Facts::default().cells().to_vec()),
-        ("Process", vec![cells_of::<ProcessFact>()]),
+        ("Clusters", vec![cells_of::<replica::ClusterMetric>()]),
+        ("Pool of sessions", vec![cells_of::<PoolMetric>()]),
+        ("Management side", oam::metrics::Metrics::default().cells().to_vec()),
+        ("Process", vec![cells_of::<ProcessMetric>()]),
     ]);
     parts
 }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_facts_have_the_same_name() {
+    fn no_two_metrics_have_the_same_name() {
         let mut names = BTreeSet::new();
         for cells in parts().into_iter().flat_map(|(_, cells)| cells) {
             cells.rows().iter().for_each(|row| assert!(names.insert(row.name), "{}", row.name));

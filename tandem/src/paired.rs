@@ -4,7 +4,7 @@
 
 use crate::functions::first_changed;
 use config::keys;
-use event::Cells;
+use event::MetricCells;
 use oam::{Managed, PortRow, State};
 use question::Question;
 use replica::{Node, NodeRow, Replica, Role, TrackRow};
@@ -272,7 +272,7 @@ impl<F: Function> Managed for Paired<F> {
         self.unit.ports()
     }
 
-    fn cells(&self) -> Vec<(u16, Vec<Cells>)> {
+    fn cells(&self) -> Vec<(u16, Vec<MetricCells>)> {
         let mut cells = self.unit.cells();
         cells.push((0, vec![self.node.cells()]));
         cells

@@ -1,6 +1,6 @@
-//! Facts declared once: counter, gauge or histogram and their help text follow.
+//! Metrics declared once: counter, gauge or histogram and their help text follow.
 //!
-//! A function declares its facts with [`facts!`]; each shard owns a [`Sheet`] of plain cells that
+//! A function declares its metrics with [`metrics!`]; each shard owns [`Metrics`], plain cells that
 //! only its own thread writes (relaxed load and store, no locked instruction) and that the
 //! management thread reads at any time.
 //!
@@ -50,11 +50,11 @@ impl Row {
     }
 }
 
-/// A fact of some table, usable as an index into that table's [`Sheet`].
-pub trait Fact: Copy + 'static {
+/// A metric of some table, usable as an index into that table's [`Metrics`].
+pub trait Metric: Copy + 'static {
     /// The table, in the order of the discriminants.
     const ROWS: &'static [Row];
-    /// Index into [`Fact::ROWS`].
+    /// Index into [`Metric::ROWS`].
     fn index(self) -> usize;
     /// The declaration.
     fn row(self) -> &'static Row {
@@ -62,23 +62,23 @@ pub trait Fact: Copy + 'static {
     }
 }
 
-/// Declares the facts of one function; the doc comment of each is the help text of its metric.
+/// Declares the metrics of one function; the doc comment of each is the help text of its metric.
 ///
 /// ```
-/// event::facts! {
+/// event::metrics! {
 ///     /// What a toy reports.
 ///     pub enum Toy {
 ///         /// Balls that were thrown.
 ///         Thrown = Counter, "toy_balls_thrown_total";
 ///     }
 /// }
-/// let sheet = event::Sheet::<Toy>::new();
-/// sheet.add(Toy::Thrown, 2);
-/// assert_eq!(sheet.read(Toy::Thrown), 2);
-/// assert_eq!(event::Fact::row(Toy::Thrown).help(), "Balls that were thrown");
+/// let metrics = event::Metrics::<Toy>::new();
+/// metrics.add(Toy::Thrown, 2);
+/// assert_eq!(metrics.read(Toy::Thrown), 2);
+/// assert_eq!(event::Metric::row(Toy::Thrown).help(), "Balls that were thrown");
 /// ```
 #[macro_export]
-macro_rules! facts {
+macro_rules! metrics {
     ($(#[$meta:meta])* $vis:vis enum $table:ident {
         $($(#[doc = $doc:literal])+ $row:ident = $kind:ident, $name:literal;)+
     }) => {
@@ -87,7 +87,7 @@ macro_rules! facts {
         #[repr(u16)]
         $vis enum $table { $($(#[doc = $doc])+ $row),+ }
 
-        impl $crate::Fact for $table {
+        impl $crate::Metric for $table {
             const ROWS: &'static [$crate::Row] = &[$($crate::Row {
                 name: $name, doc: concat!($($doc),+), kind: $crate::Kind::$kind,
             }),+];
@@ -97,18 +97,18 @@ macro_rules! facts {
 }
 
 /// The cells of one shard, erased of their table: what the management side reads. Those of a
-/// [`Table`] are read by [`Cells::labelled`] alone.
+/// [`Table`] are read by [`MetricCells::labelled`] alone.
 #[derive(Debug, Clone)]
-pub struct Cells {
+pub struct MetricCells {
     rows: &'static [Row],
     offsets: Arc<[u32]>,
     cells: Arc<[AtomicU64]>,
     shown: Option<Arc<Shown>>,
 }
 
-/// One reading of a row.
+/// One sample of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum Sample {
     /// Counter or gauge.
     Value(u64),
     /// Buckets (each counts only its own values), sum of all values, number of values.
@@ -122,7 +122,7 @@ pub enum Reading {
     },
 }
 
-impl Cells {
+impl MetricCells {
     fn new(rows: &'static [Row]) -> Self {
         let mut offsets = Vec::with_capacity(rows.len());
         let mut next = 0u32;
@@ -150,27 +150,27 @@ impl Cells {
         self.shown.as_ref().map_or(&[], |shown| shown.names)
     }
 
-    /// Every row with its present reading, labels and all: one reading of a fact without labels, as
+    /// Every row with its present sample, labels and all: one sample of a metric without labels, as
     /// many of a [`Table`]'s as it has rows.
     #[must_use]
-    pub fn labelled(&self) -> Vec<(&'static Row, Labels, Reading)> {
+    pub fn labelled(&self) -> Vec<(&'static Row, Labels, Sample)> {
         match &self.shown {
-            Some(shown) => shown.readings(self.rows),
-            None => self.readings().map(|(row, it)| (row, Labels::new(), it)).collect(),
+            Some(shown) => shown.samples(self.rows),
+            None => self.samples().map(|(row, it)| (row, Labels::new(), it)).collect(),
         }
     }
 
-    /// Every row of facts without labels with its present reading; none of a [`Table`].
-    pub fn readings(&self) -> impl Iterator<Item = (&'static Row, Reading)> + '_ {
-        self.rows.iter().zip(self.offsets.iter()).map(|(row, &at)| (row, self.reading(row, at)))
+    /// Every row of metrics without labels with its present sample; none of a [`Table`].
+    pub fn samples(&self) -> impl Iterator<Item = (&'static Row, Sample)> + '_ {
+        self.rows.iter().zip(self.offsets.iter()).map(|(row, &at)| (row, self.sample(row, at)))
     }
 
-    fn reading(&self, row: &Row, at: u32) -> Reading {
+    fn sample(&self, row: &Row, at: u32) -> Sample {
         let at = at as usize;
         if row.kind != Kind::Histogram {
-            return Reading::Value(self.cells[at].load(Relaxed));
+            return Sample::Value(self.cells[at].load(Relaxed));
         }
-        Reading::Histogram {
+        Sample::Histogram {
             buckets: self.cells[at..at + BUCKETS].iter().map(|c| c.load(Relaxed)).collect(),
             sum: self.cells[at + BUCKETS].load(Relaxed),
             count: self.cells[at + BUCKETS + 1].load(Relaxed),
@@ -179,34 +179,34 @@ impl Cells {
 }
 
 /// The cells of one shard. Only the shard's thread may write; anyone may read a clone of
-/// [`Sheet::cells`].
+/// [`Metrics::cells`].
 #[derive(Debug)]
-pub struct Sheet<F: Fact> {
-    cells: Cells,
+pub struct Metrics<F: Metric> {
+    cells: MetricCells,
     table: core::marker::PhantomData<F>,
 }
 
-impl<F: Fact> Default for Sheet<F> {
+impl<F: Metric> Default for Metrics<F> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<F: Fact> Sheet<F> {
+impl<F: Metric> Metrics<F> {
     /// All cells at zero.
     #[must_use]
     pub fn new() -> Self {
-        Self { cells: Cells::new(F::ROWS), table: core::marker::PhantomData }
+        Self { cells: MetricCells::new(F::ROWS), table: core::marker::PhantomData }
     }
 
     /// A reader's view.
     #[must_use]
-    pub fn cells(&self) -> Cells {
+    pub fn cells(&self) -> MetricCells {
         self.cells.clone()
     }
 
-    fn cell(&self, fact: F) -> usize {
-        self.cells.offsets[fact.index()] as usize
+    fn cell(&self, metric: F) -> usize {
+        self.cells.offsets[metric.index()] as usize
     }
 
     fn grow(&self, cell: usize, by: u64) {
@@ -215,18 +215,18 @@ impl<F: Fact> Sheet<F> {
     }
 
     /// Adds `n` to a counter or gauge.
-    pub fn add(&self, fact: F, n: u64) {
-        self.grow(self.cell(fact), n);
+    pub fn add(&self, metric: F, n: u64) {
+        self.grow(self.cell(metric), n);
     }
 
     /// Sets a gauge.
-    pub fn set(&self, fact: F, value: u64) {
-        self.cells.cells[self.cell(fact)].store(value, Relaxed);
+    pub fn set(&self, metric: F, value: u64) {
+        self.cells.cells[self.cell(metric)].store(value, Relaxed);
     }
 
     /// Records `value` in a histogram.
-    pub fn observe(&self, fact: F, value: u64) {
-        let at = self.cell(fact);
+    pub fn observe(&self, metric: F, value: u64) {
+        let at = self.cell(metric);
         let bucket = (64 - value.saturating_sub(1).leading_zeros()) as usize;
         self.grow(at + bucket.min(BUCKETS - 1), 1);
         self.grow(at + BUCKETS, value);
@@ -235,9 +235,9 @@ impl<F: Fact> Sheet<F> {
 
     /// Present value of a counter or gauge; number of values of a histogram.
     #[must_use]
-    pub fn read(&self, fact: F) -> u64 {
-        let extra = if fact.row().kind == Kind::Histogram { BUCKETS + 1 } else { 0 };
-        self.cells.cells[self.cell(fact) + extra].load(Relaxed)
+    pub fn read(&self, metric: F) -> u64 {
+        let extra = if metric.row().kind == Kind::Histogram { BUCKETS + 1 } else { 0 };
+        self.cells.cells[self.cell(metric) + extra].load(Relaxed)
     }
 }
 
@@ -245,7 +245,7 @@ impl<F: Fact> Sheet<F> {
 mod tests {
     use super::*;
 
-    facts! {
+    metrics! {
         enum Toy {
             /// A ball was thrown.
             Thrown = Counter, "toy_thrown_total";
@@ -257,16 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_keeps_rows_apart_when_a_histogram_stands_between_them() {
-        let sheet = Sheet::<Toy>::new();
-        sheet.add(Toy::Thrown, 3);
-        sheet.set(Toy::InTheAir, 7);
+    fn rows_are_kept_apart_when_a_histogram_stands_between_them() {
+        let metrics = Metrics::<Toy>::new();
+        metrics.add(Toy::Thrown, 3);
+        metrics.set(Toy::InTheAir, 7);
         for us in [0, 1, 2, 3, 1 << 40] {
-            sheet.observe(Toy::Flight, us);
+            metrics.observe(Toy::Flight, us);
         }
-        assert_eq!((sheet.read(Toy::Thrown), sheet.read(Toy::InTheAir)), (3, 7));
-        let flight = sheet.cells().readings().nth(1).map(|(_, reading)| reading);
-        let Some(Reading::Histogram { buckets, sum, count }) = flight else {
+        assert_eq!((metrics.read(Toy::Thrown), metrics.read(Toy::InTheAir)), (3, 7));
+        let flight = metrics.cells().samples().nth(1).map(|(_, sample)| sample);
+        let Some(Sample::Histogram { buckets, sum, count }) = flight else {
             panic!("the second row is a histogram")
         };
         assert_eq!((sum, count), ((1 << 40) + 6, 5));

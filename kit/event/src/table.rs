@@ -1,11 +1,11 @@
-//! Facts of things with names: a row of values for each, told apart by labels.
+//! Metrics of things with names: a row of values for each, told apart by labels.
 //!
 //! ```text
 //!   owner, now and then ── show(rows) ──→ [ labels │ values ] … [ other │ sums ] ←── labelled()
 //! ```
 //! The owner keeps its own numbers and shows all of them at once; what it shows no more is gone.
 
-use crate::{Cells, Fact, Kind, Reading, Row};
+use crate::{Kind, Metric, MetricCells, Row, Sample};
 use core::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,10 +17,10 @@ pub const OTHER: &str = "other";
 /// Characters of the value of a label; the rest is cut.
 const LABEL_CHARACTERS_MAX: usize = 128;
 
-/// Names and values of the labels of a reading.
+/// Names and values of the labels of a sample.
 pub type Labels = Vec<(&'static str, Arc<str>)>;
 
-/// One row: the values of the labels, and of the facts in the order of their table.
+/// One row: the values of the labels, and of the metrics in the order of their table.
 #[derive(Debug)]
 struct Line {
     labels: Vec<Arc<str>>,
@@ -35,15 +35,15 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(crate) fn readings(&self, rows: &'static [Row]) -> Vec<(&'static Row, Labels, Reading)> {
+    pub(crate) fn samples(&self, rows: &'static [Row]) -> Vec<(&'static Row, Labels, Sample)> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let readings = lines.iter().flat_map(|line| {
+        let samples = lines.iter().flat_map(|line| {
             rows.iter().zip(&line.values).map(|(row, value)| {
                 let labels = self.names.iter().copied().zip(line.labels.iter().cloned());
-                (row, labels.collect(), Reading::Value(*value))
+                (row, labels.collect(), Sample::Value(*value))
             })
         });
-        readings.collect()
+        samples.collect()
     }
 }
 
@@ -51,7 +51,7 @@ impl Shown {
 /// shard. At most [`TABLE_ROWS_MAX`] rows are kept; the rest is added up in one more, [`OTHER`].
 ///
 /// ```
-/// event::facts! {
+/// event::metrics! {
 ///     /// What is known of each ball.
 ///     pub enum Ball {
 ///         /// Times that a ball was thrown.
@@ -62,17 +62,17 @@ impl Shown {
 /// }
 /// let balls = event::Table::<Ball, 1>::new(&["ball"]);
 /// balls.show([(["red"], [(Ball::Thrown, 3), (Ball::Flies, 1)])]);
-/// let readings = balls.cells().labelled();
-/// assert_eq!(readings[0].1, [("ball", "red".into())]);
-/// assert_eq!(readings[0].2, event::Reading::Value(3));
+/// let samples = balls.cells().labelled();
+/// assert_eq!(samples[0].1, [("ball", "red".into())]);
+/// assert_eq!(samples[0].2, event::Sample::Value(3));
 /// ```
 #[derive(Debug)]
-pub struct Table<F: Fact, const LABELS: usize> {
+pub struct Table<F: Metric, const LABELS: usize> {
     shown: Arc<Shown>,
-    facts: PhantomData<F>,
+    metrics: PhantomData<F>,
 }
 
-impl<F: Fact, const LABELS: usize> Table<F, LABELS> {
+impl<F: Metric, const LABELS: usize> Table<F, LABELS> {
     /// Refuses to compile what cannot be added up.
     const HAS_NO_HISTOGRAM: () = {
         let mut at = 0;
@@ -87,17 +87,17 @@ impl<F: Fact, const LABELS: usize> Table<F, LABELS> {
     pub fn new(names: &'static [&'static str; LABELS]) -> Self {
         let () = Self::HAS_NO_HISTOGRAM;
         let shown = Shown { names, lines: Mutex::default() };
-        Self { shown: Arc::new(shown), facts: PhantomData }
+        Self { shown: Arc::new(shown), metrics: PhantomData }
     }
 
     /// A reader's view.
     #[must_use]
-    pub fn cells(&self) -> Cells {
-        Cells::of_table(F::ROWS, Arc::clone(&self.shown))
+    pub fn cells(&self) -> MetricCells {
+        MetricCells::of_table(F::ROWS, Arc::clone(&self.shown))
     }
 
     /// Puts these rows in the place of all that were shown before: the values of the labels, and
-    /// those of the facts, zero of a fact that is not named. No two rows have the same labels.
+    /// those of the metrics, zero of a metric that is not named. No two rows have the same labels.
     pub fn show<L, const VALUES: usize>(
         &self,
         rows: impl IntoIterator<Item = ([L; LABELS], [(F, u64); VALUES])>,
@@ -114,8 +114,8 @@ impl<F: Fact, const LABELS: usize> Table<F, LABELS> {
                 lines.push(Line { labels, values: vec![0; F::ROWS.len()] });
             }
             let Some(line) = lines.last_mut() else { continue };
-            for (fact, value) in values {
-                let sum = &mut line.values[fact.index()];
+            for (metric, value) in values {
+                let sum = &mut line.values[metric.index()];
                 *sum = sum.wrapping_add(value);
             }
         }
@@ -132,7 +132,7 @@ fn cut(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    crate::facts! {
+    crate::metrics! {
         enum Toy {
             /// Throws.
             Thrown = Counter, "toy_thrown_total";
@@ -141,9 +141,9 @@ mod tests {
         }
     }
 
-    fn readings(table: &Table<Toy, 1>) -> Vec<(String, &'static str, Reading)> {
-        let of = |(row, labels, reading): (&Row, Labels, Reading)| {
-            (labels[0].1.to_string(), row.name, reading)
+    fn samples(table: &Table<Toy, 1>) -> Vec<(String, &'static str, Sample)> {
+        let of = |(row, labels, sample): (&Row, Labels, Sample)| {
+            (labels[0].1.to_string(), row.name, sample)
         };
         table.cells().labelled().into_iter().map(of).collect()
     }
@@ -153,13 +153,13 @@ mod tests {
         let table = Table::<Toy, 1>::new(&["ball"]);
         let red = (["red"], [(Toy::Thrown, 4)]);
         table.show([red, (["blue"], [(Toy::Thrown, 2)])]);
-        assert_eq!(readings(&table).len(), 4);
+        assert_eq!(samples(&table).len(), 4);
         table.show([red]);
-        let (thrown, flies) = (Reading::Value(4), Reading::Value(0));
+        let (thrown, flies) = (Sample::Value(4), Sample::Value(0));
         let red = "red".to_owned();
         let expected = [(red.clone(), "toy_thrown_total", thrown), (red, "toy_flies", flies)];
-        assert_eq!(readings(&table), expected);
-        assert_eq!(table.cells().readings().count(), 0, "they are no facts without labels");
+        assert_eq!(samples(&table), expected);
+        assert_eq!(table.cells().samples().count(), 0, "they are no metrics without labels");
     }
 
     #[test]
@@ -167,9 +167,9 @@ mod tests {
         let table = Table::<Toy, 1>::new(&["ball"]);
         let balls = 0..TABLE_ROWS_MAX + 20;
         table.show(balls.map(|n| ([n.to_string()], [(Toy::Thrown, 1), (Toy::Flies, 2)])));
-        let found = readings(&table);
+        let found = samples(&table);
         assert_eq!(found.len(), 2 * (TABLE_ROWS_MAX + 1));
         let (other, _, sum) = &found[found.len() - 1];
-        assert_eq!((other.as_str(), sum), (OTHER, &Reading::Value(40)));
+        assert_eq!((other.as_str(), sum), (OTHER, &Sample::Value(40)));
     }
 }

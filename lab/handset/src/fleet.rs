@@ -152,7 +152,7 @@ impl Fleet {
     /// Packets of ESP that came with a number that had come before, or was left of the window.
     #[must_use]
     pub fn replayed(&self) -> u64 {
-        self.esp.count(ipsec::Fact::Replayed)
+        self.esp.count(ipsec::Metric::Replayed)
     }
 
     /// A phone registers, or registers again.

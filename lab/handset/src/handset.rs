@@ -67,7 +67,7 @@ impl Handset {
     /// Connections of TCP that the network has reset or refused, or that it answered no more.
     #[must_use]
     pub fn failed_connections(&self) -> u64 {
-        self.esp.count(ipsec::Fact::StreamsFailed)
+        self.esp.count(ipsec::Metric::StreamsFailed)
     }
 
     /// Closes the connection that it has opened under the agreement that it uses.

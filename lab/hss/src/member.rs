@@ -186,8 +186,8 @@ impl Function for Member {
         self.peers.is_closed()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        vec![self.peers.node().facts().cells()]
+    fn cells(&self) -> Vec<event::MetricCells> {
+        vec![self.peers.node().metrics().cells()]
     }
 
     fn steer(_: &MemberConfig, _: &Flow, _: &[u8], _shards: u16) -> Option<u16> {

@@ -383,7 +383,7 @@ impl Function for Generator {
         self.caller.live == 0 && self.answerer.live == 0
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }

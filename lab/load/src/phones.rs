@@ -347,7 +347,7 @@ impl Function for Phones {
         self.live == 0 && self.generator.is_idle()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }

@@ -514,7 +514,7 @@ impl Function for Registrants {
         self.live == 0
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }

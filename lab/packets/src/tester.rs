@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use traffic::{Analyser, Generator, Layer, Measured, Plan, Report, Schedule, Trial};
 
-/// Cells of the tester's pool; on wires more, so that its queues last for a scheduler's tick.
+/// MetricCells of the tester's pool; on wires more, so that its queues last for a scheduler's tick.
 pub(super) const CELLS: usize = 8_192;
 pub(super) const WIRE_CELLS: usize = 32_768;
 /// After the last packet was sent: so long none may come before the trial is over …

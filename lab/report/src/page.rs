@@ -64,7 +64,7 @@ fn heading(out: &mut String, source: &Source, host: &Value, chapters: &[Chapter]
         prints for {}, what a peer reaches here, what Tandem reaches here.</p>",
         escape(&source.system),
     );
-    out.push_str("<dl class=\"facts\">");
+    out.push_str("<dl class=\"metrics\">");
     let mut fact = |name: &str, value: &str, class: &str| {
         let _ =
             write!(out, "<div class=\"{class}\"><dt>{name}</dt><dd>{}</dd></div>", escape(value));

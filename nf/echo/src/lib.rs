@@ -9,12 +9,12 @@
 #![warn(clippy::cast_possible_truncation)]
 
 pub mod config;
-mod facts;
+mod metrics;
 
-pub use facts::Fact;
+pub use metrics::Metric;
 
 use config::Echo;
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use question::{Question, questions, rows};
 use runtime::{
@@ -29,7 +29,7 @@ const SOURCE_PORT_MIN: u16 = 1_024;
 /// The function, as its shard runs it.
 pub struct Responder {
     section: Arc<Echo>,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
 }
 
 rows! {
@@ -60,14 +60,14 @@ impl Responder {
     /// One that answers from now on.
     #[must_use]
     pub fn new(_: Seed, section: Arc<Echo>) -> Self {
-        Self { section, facts: Sheet::new() }
+        Self { section, metrics: Metrics::new() }
     }
 
     fn row(&self) -> EchoRow {
         EchoRow {
             listen: self.section.listen.to_string(),
-            answered: self.facts.read(Fact::Answered),
-            refused: self.facts.read(Fact::Refused),
+            answered: self.metrics.read(Metric::Answered),
+            refused: self.metrics.read(Metric::Refused),
         }
     }
 }
@@ -79,9 +79,9 @@ impl Function for Responder {
         let In::Message { flow, bytes } = input else { return };
         let is_short = bytes.len() <= self.section.octets_max as usize;
         if !is_short || flow.remote.port() < SOURCE_PORT_MIN {
-            return self.facts.add(Fact::Refused, 1);
+            return self.metrics.add(Metric::Refused, 1);
         }
-        self.facts.add(Fact::Answered, 1);
+        self.metrics.add(Metric::Answered, 1);
         out.send(flow, |octets| octets.extend_from_slice(bytes));
     }
 
@@ -108,8 +108,8 @@ impl Function for Responder {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        vec![self.facts.cells()]
+    fn cells(&self) -> Vec<event::MetricCells> {
+        vec![self.metrics.cells()]
     }
 }
 

@@ -9,10 +9,10 @@
 
 mod askers;
 pub mod destinations;
-pub mod facts;
 pub mod home;
 pub mod keys;
 mod messages;
+pub mod metrics;
 mod sh;
 mod show;
 mod xml;
@@ -24,11 +24,11 @@ use diameter::codec::{Message, ResultCode};
 use diameter::rows::sh as rows;
 use diameter::{DisconnectCause, Indication, SessionIds};
 use diameter_stack::Peers;
-use event::Sheet;
-use facts::HomeFact;
+use event::Metrics;
 use machine::Time;
 use mapsms::watches::Watches;
 use messages::Dialogues;
+use metrics::HomeMetric;
 use question::Condition;
 use runtime::{Effects, In, Seed};
 use sh::Pending;
@@ -41,7 +41,7 @@ pub(crate) struct ByDiameter {
     /// Where the section has Diameter.
     pub(crate) peers: Option<Peers>,
     sessions: Option<SessionIds>,
-    facts: Sheet<HomeFact>,
+    metrics: Metrics<HomeMetric>,
     pending: BTreeMap<u64, Pending>,
     watches: Watches,
     origin: sh::Origin,
@@ -59,7 +59,7 @@ impl ByDiameter {
         let mut it = Self {
             peers: None,
             sessions: None,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             pending: BTreeMap::new(),
             watches: Watches::default(),
             origin: sh::Origin::default(),
@@ -206,14 +206,14 @@ impl ByDiameter {
 
     /// Brings what is counted up to date.
     pub(crate) fn publish(&self) {
-        self.facts.set(HomeFact::Watched, self.watches.count() as u64);
+        self.metrics.set(HomeMetric::Watched, self.watches.count() as u64);
         if let Some(peers) = &self.peers {
             peers.publish();
         }
     }
 
-    pub(crate) fn cells(&self) -> Vec<event::Cells> {
+    pub(crate) fn cells(&self) -> Vec<event::MetricCells> {
         let peers = self.peers.iter().flat_map(Peers::cells);
-        core::iter::once(self.facts.cells()).chain(peers).collect()
+        core::iter::once(self.metrics.cells()).chain(peers).collect()
     }
 }

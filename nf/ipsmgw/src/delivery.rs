@@ -9,7 +9,7 @@
 //! ```
 
 use crate::effects::{Attempt, Body, Direction, Record, Route, Way};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::peer_operation::{Read, read};
 use crate::routing::DEREGISTERED;
 use crate::shared::Event;
@@ -160,7 +160,7 @@ impl Delivery {
                 self.correlate(step)
             }
             Some(Read::Answer(component)) => {
-                step.count(Fact::Malformed);
+                step.count(Metric::Malformed);
                 let portion = tcu::Portion::of(vec![component]);
                 let (dialogue, is_prearranged) = (self.dialogue, false);
                 step.shared.forget(dialogue);
@@ -176,7 +176,7 @@ impl Delivery {
         let is_tpdu = Kind::in_data(sms::Direction::ToTerminal, &self.content.tpdu)
             .is_some_and(|it| it.read(&self.content.tpdu).is_ok());
         if !is_tpdu {
-            step.count(Fact::Malformed);
+            step.count(Metric::Malformed);
             return self.refuse(Refused::of(Error::UnexpectedDataValue), None, step);
         }
         step.store(Question::Get(Key::Correlation(self.content.imsi.clone())));
@@ -195,7 +195,7 @@ impl Delivery {
                 false
             }
             Answer::Row(_) => {
-                step.count(Fact::Uncorrelated);
+                step.count(Metric::Uncorrelated);
                 self.refuse(Refused::of(Error::UnidentifiedSubscriber), None, step)
             }
             Answer::Failed => self.refuse(Refused::of(Error::SystemFailure), None, step),
@@ -312,7 +312,7 @@ impl Delivery {
     /// The terminal reports. What is none of this message's changes nothing.
     fn reported(&mut self, body: &[u8], step: &mut Step<'_>) -> bool {
         let Ok(message) = Message::read(body) else {
-            step.count(Fact::Malformed);
+            step.count(Metric::Malformed);
             return false;
         };
         if Some(message.reference) != self.reference {
@@ -356,14 +356,14 @@ impl Delivery {
         if !self.failure.as_ref().is_some_and(|it| said(&it.0)) {
             self.failure = Some((refused, cause));
         }
-        step.count(Fact::Fallbacks);
+        step.count(Metric::Fallbacks);
         self.next(step)
     }
 
     fn delivered(&mut self, way: Way, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
         step.count(match way {
-            Way::PacketSwitched => Fact::DeliveredByIp,
-            Way::CircuitSwitched => Fact::DeliveredByCircuits,
+            Way::PacketSwitched => Metric::DeliveredByIp,
+            Way::CircuitSwitched => Metric::DeliveredByCircuits,
         });
         self.way = Some(way);
         self.tried("delivered", None);
@@ -384,7 +384,7 @@ impl Delivery {
     }
 
     fn refuse(&self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
-        step.count(Fact::DeliveryFailed);
+        step.count(Metric::DeliveryFailed);
         self.record(None, Some(cause.unwrap_or(Cause::DestinationOutOfOrder)), step);
         if let Some(asked) = self.asked {
             step.answer(asked, Err(refused));

@@ -20,7 +20,7 @@ use crate::records::Recorder;
 use crate::sending::Leaving;
 use crate::sip_text;
 use crate::store::{Answer, Key, Question, Row};
-use crate::wire::{DoorFact, Wire};
+use crate::wire::{DoorMetric, Wire};
 use keyed::{Promise, Store};
 use machine::identity::hex;
 use machine::{Duration, Machine, Time};
@@ -137,7 +137,7 @@ impl ShortMessageGateway {
             by_diameter: ByDiameter::new(&config, diameter),
             records: Recorder::new(&config, now),
             is_restored: false,
-            wire: Wire { capture, facts: event::Sheet::new() },
+            wire: Wire { capture, metrics: event::Metrics::new() },
             asked: BTreeMap::new(),
             leaving: BTreeMap::new(),
             operators: BTreeMap::new(),
@@ -161,7 +161,7 @@ impl ShortMessageGateway {
         if self.wire.capture.owns(&flow) {
             return;
         }
-        self.wire.facts.add(DoorFact::MessagesReceived, 1);
+        self.wire.metrics.add(DoorMetric::MessagesReceived, 1);
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
             Ok(message) => self.arrived(&Arrived { now, flow, message, bytes }, out),
@@ -181,9 +181,9 @@ impl ShortMessageGateway {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
             return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
         }
-        self.wire.facts.add(DoorFact::Malformed, 1);
+        self.wire.metrics.add(DoorMetric::Malformed, 1);
         if !self.is_heard(&flow) {
-            return self.wire.facts.add(DoorFact::Untrusted, 1);
+            return self.wire.metrics.add(DoorMetric::Untrusted, 1);
         }
         let trail = self.random.next_u64();
         self.wire.received(now, &flow, Some(trail), bytes);
@@ -210,7 +210,7 @@ impl ShortMessageGateway {
 
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         if at.message.is_request() && !self.is_heard(&at.flow) {
-            self.wire.facts.add(DoorFact::Untrusted, 1);
+            self.wire.metrics.add(DoorMetric::Untrusted, 1);
             if at.message.method() != Method::Ack {
                 self.refuse(at, None, 403, out);
             }
@@ -226,10 +226,10 @@ impl ShortMessageGateway {
             Arrival::Cancel { id, .. } => self.refuse(at, Some(id), 481, out),
             Arrival::Response { user, .. } => self.response(at, user, out),
             Arrival::Absorbed | Arrival::Repeated(_) => {
-                self.wire.facts.add(DoorFact::Retransmissions, 1);
+                self.wire.metrics.add(DoorMetric::Retransmissions, 1);
             }
             Arrival::Overload => {
-                self.wire.facts.add(DoorFact::Overload, 1);
+                self.wire.metrics.add(DoorMetric::Overload, 1);
                 self.refuse(at, None, 503, out);
             }
             Arrival::Ack2xx | Arrival::AckNon2xx(_) | Arrival::StrayResponse => {}
@@ -279,7 +279,7 @@ impl ShortMessageGateway {
     ) {
         if at.message.method() != Method::Options {
             self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
-            self.wire.facts.add(DoorFact::Refused, 1);
+            self.wire.metrics.add(DoorMetric::Refused, 1);
         }
         self.respond(at, Some(server), status, trail, out);
     }
@@ -443,7 +443,7 @@ impl ShortMessageGateway {
     fn row(&self, octets: &[u8]) -> Option<Row> {
         let row = Row::of(octets);
         if row.is_none() {
-            self.wire.facts.add(DoorFact::RowsUnread, 1);
+            self.wire.metrics.add(DoorMetric::RowsUnread, 1);
         }
         row
     }
@@ -488,7 +488,7 @@ impl ShortMessageGateway {
             for ask in core::mem::take(&mut self.outs) {
                 match ask {
                     Out::Send { to, bytes } => {
-                        self.wire.facts.add(DoorFact::Resent, 1);
+                        self.wire.metrics.add(DoorMetric::Resent, 1);
                         self.wire.send(now, to, None, out, |it| it.extend_from_slice(&bytes));
                     }
                     Out::Timeout { id, user } => self.unanswered(now, id, user, 408, out),
@@ -506,13 +506,13 @@ impl ShortMessageGateway {
         }
         self.is_restored = true;
         let mut wanted = Vec::new();
-        let (gateway, facts) = (&mut self.gateway, &self.wire.facts);
+        let (gateway, metrics) = (&mut self.gateway, &self.wire.metrics);
         for (key, row, _) in self.store.beginning(now, MESSAGES) {
             match (Key::of(key), Row::of(row)) {
                 (Some(Key::Message(number)), Some(Row::Message(stored))) => {
                     gateway.step(now, Input::Restored { number, stored }, &mut wanted);
                 }
-                _ => facts.add(DoorFact::RowsUnread, 1),
+                _ => metrics.add(DoorMetric::RowsUnread, 1),
             }
         }
         self.carry_out(now, wanted, out);
@@ -536,22 +536,22 @@ impl ShortMessageGateway {
     pub(crate) fn gauges(&self) {
         self.by_diameter.publish();
         self.records.publish();
-        let (facts, status) = (&self.wire.facts, self.store.status());
-        facts.set(DoorFact::Captured, self.wire.capture.captured);
-        facts.set(DoorFact::CaptureShed, self.wire.capture.shed);
-        facts.set(DoorFact::Transactions, self.transactions.len() as u64);
-        facts.set(DoorFact::TargetsDown, self.border.hops.down() as u64);
-        facts.set(DoorFact::Rows, status.rows as u64);
-        facts.set(DoorFact::RowOctets, status.octets as u64);
-        facts.set(DoorFact::RowsUnsynced, status.unsynced);
+        let (metrics, status) = (&self.wire.metrics, self.store.status());
+        metrics.set(DoorMetric::Captured, self.wire.capture.captured);
+        metrics.set(DoorMetric::CaptureShed, self.wire.capture.shed);
+        metrics.set(DoorMetric::Transactions, self.transactions.len() as u64);
+        metrics.set(DoorMetric::TargetsDown, self.border.hops.down() as u64);
+        metrics.set(DoorMetric::Rows, status.rows as u64);
+        metrics.set(DoorMetric::RowOctets, status.octets as u64);
+        metrics.set(DoorMetric::RowsUnsynced, status.unsynced);
         let counts = self.links.counts();
-        facts.set(DoorFact::LinksDown, self.links.lacking().count() as u64);
-        facts.set(DoorFact::Dialogues, self.links.dialogues() as u64);
-        facts.set(DoorFact::LinkReceived, counts.received);
-        facts.set(DoorFact::LinkSent, counts.sent);
-        facts.set(DoorFact::LinkLosses, counts.losses);
-        facts.set(DoorFact::LinkShed, counts.shed);
-        facts.set(DoorFact::LinkUnread, counts.unread);
+        metrics.set(DoorMetric::LinksDown, self.links.lacking().count() as u64);
+        metrics.set(DoorMetric::Dialogues, self.links.dialogues() as u64);
+        metrics.set(DoorMetric::LinkReceived, counts.received);
+        metrics.set(DoorMetric::LinkSent, counts.sent);
+        metrics.set(DoorMetric::LinkLosses, counts.losses);
+        metrics.set(DoorMetric::LinkShed, counts.shed);
+        metrics.set(DoorMetric::LinkUnread, counts.unread);
     }
 
     /// An operator's text is on its way; the answer comes under that ticket.
@@ -735,8 +735,8 @@ impl Function for ShortMessageGateway {
         self.gateway.under_way().0 == 0 && self.by_diameter.is_closed()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        let own = [self.wire.facts.cells(), self.gateway.facts().cells(), self.records.cells()];
+    fn cells(&self) -> Vec<event::MetricCells> {
+        let own = [self.wire.metrics.cells(), self.gateway.metrics().cells(), self.records.cells()];
         own.into_iter().chain(self.by_diameter.cells()).collect()
     }
 }

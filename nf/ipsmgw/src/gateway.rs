@@ -8,9 +8,9 @@
 use crate::by_diameter::home::is_by_diameter;
 use crate::centre::Pending;
 use crate::effects::{In, Out, Received, Register, Written};
-use crate::facts::Fact;
 use crate::flow::{Flow, key, number};
 use crate::handing::Handing;
+use crate::metrics::Metric;
 use crate::notice::Notice;
 use crate::registration::Registration;
 use crate::settings::Settings;
@@ -18,7 +18,7 @@ use crate::shared::{Event, Role, Shared, abort};
 use crate::step::Step;
 use crate::submission::Submission;
 use crate::text::Text;
-use event::Sheet;
+use event::Metrics;
 use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
@@ -68,8 +68,8 @@ impl Gateway {
 
     /// What it counts.
     #[must_use]
-    pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.shared.facts
+    pub const fn metrics(&self) -> &Metrics<Metric> {
+        &self.shared.metrics
     }
 
     /// Flows under way, dialogues of them, and subscribers to whom something is under way.
@@ -97,7 +97,7 @@ impl Gateway {
     fn begin(&mut self, flow: Flow, event: Event) -> bool {
         let room = self.has_room(&flow).then(|| self.flows.take());
         let Some((key, place)) = room.flatten() else {
-            self.shared.facts.add(Fact::Overload, 1);
+            self.shared.metrics.add(Metric::Overload, 1);
             return false;
         };
         *place = flow;
@@ -109,7 +109,7 @@ impl Gateway {
     fn begin_for(&mut self, holder: String, flow: Flow, event: Event) -> bool {
         let most = self.shared.settings.flows_max as usize;
         if !self.shares.take(holder.clone(), 1, most) {
-            self.shared.facts.add(Fact::Overload, 1);
+            self.shared.metrics.add(Metric::Overload, 1);
             return false;
         }
         if !self.begin(flow, event) {
@@ -369,9 +369,9 @@ impl Gateway {
         }
         let wide = |it| u64::try_from(it).unwrap_or(u64::MAX);
         let (messages, receivers) = self.shared.centre.len();
-        self.shared.facts.set(Fact::Waiting, wide(messages));
-        self.shared.facts.set(Fact::WaitingSubscribers, wide(receivers));
-        self.shared.facts.set(Fact::Flows, wide(self.flows.len()));
+        self.shared.metrics.set(Metric::Waiting, wide(messages));
+        self.shared.metrics.set(Metric::WaitingSubscribers, wide(receivers));
+        self.shared.metrics.set(Metric::Flows, wide(self.flows.len()));
     }
 
     /// Begins what the gateway's own centre has due.

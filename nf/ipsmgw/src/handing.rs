@@ -11,7 +11,7 @@
 use crate::centre::{Stored, UNROUTED};
 use crate::deposit::{as_text, with_more};
 use crate::effects::{Body, Direction, Record, Route, Way};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
@@ -71,7 +71,7 @@ impl Handing {
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
         match (self.state, event) {
             (State::Looking, Event::Begin) if self.is_expired => {
-                step.count(Fact::Expired);
+                step.count(Metric::Expired);
                 let cause = Some(Cause::DestinationOutOfOrder);
                 self.close(Status::ValidityExpired, cause, step)
             }
@@ -167,7 +167,7 @@ impl Handing {
     /// The terminal reports. What is none of this message's changes nothing.
     fn reported(&mut self, body: &[u8], step: &mut Step<'_>) -> bool {
         let Ok(message) = Message::read(body) else {
-            step.count(Fact::Malformed);
+            step.count(Metric::Malformed);
             return false;
         };
         if Some(message.reference) != self.reference {
@@ -185,14 +185,14 @@ impl Handing {
     }
 
     fn delivered(&mut self, step: &mut Step<'_>) -> bool {
-        step.count(Fact::DeliveredByIp);
+        step.count(Metric::DeliveredByIp);
         self.close(Status::Received, None, step)
     }
 
     /// It was not delivered this time.
     fn postponed(&mut self, why: &'static str, step: &mut Step<'_>) -> bool {
         self.release(step);
-        step.count(Fact::Postponed);
+        step.count(Metric::Postponed);
         self.record(None, Some(why), step);
         step.postponed(&self.stored.to, why);
         true
@@ -224,7 +224,7 @@ impl Handing {
     fn close(&mut self, status: Status, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
         self.release(step);
         if cause.is_some() {
-            step.count(Fact::DeliveryFailed);
+            step.count(Metric::DeliveryFailed);
         }
         self.record(cause, None, step);
         let now = step.now;
@@ -245,7 +245,7 @@ impl Handing {
             match answer {
                 Answer::Row(_) => step.insert(number, report),
                 Answer::Failed => {
-                    step.count(Fact::ReportsLost);
+                    step.count(Metric::ReportsLost);
                     step.give_up(number, &report);
                 }
             }

@@ -28,13 +28,13 @@ pub mod config;
 mod delivery;
 mod deposit;
 mod effects;
-mod facts;
 mod flow;
 mod function;
 mod gateway;
 mod handing;
 mod known;
 mod ladder;
+mod metrics;
 pub mod network;
 mod notice;
 mod peer_operation;
@@ -53,19 +53,19 @@ mod wire;
 
 pub use ask::questions;
 pub use by_diameter::destinations::{DestinationKeys, Place, Role};
-pub use by_diameter::facts::HomeFact;
 pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion, PeerQuestion};
+pub use by_diameter::metrics::HomeMetric;
 pub use effects::{
     Attempt, Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
     Written,
 };
-pub use facts::Fact;
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use mapsms::asking::{Reply, Silence};
 pub use mapsms::identity::{Correlations, Imsi, Msisdn};
 pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
 pub use mapsms::{centre, store};
-pub use records::{CdrKeys, RecordFact};
+pub use metrics::Metric;
+pub use records::{CdrKeys, RecordMetric};
 pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems, Terminals};
-pub use wire::DoorFact;
+pub use wire::DoorMetric;

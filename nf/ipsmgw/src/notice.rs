@@ -2,7 +2,7 @@
 //! (ReportSM-DeliveryStatus), and alerts to service centres (TS 23.204 §6.6, TS 23.040 §3.2.7).
 
 use crate::effects::{Body, Received, Route};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Key, Question, Row, Waiting};
@@ -123,11 +123,11 @@ impl Notice {
                 let transaction = *transaction;
                 let identity = message.asserted.first().cloned().unwrap_or_default();
                 if Message::read(&message.body).is_err() {
-                    step.count(Fact::Malformed);
+                    step.count(Metric::Malformed);
                     step.respond(transaction, 400);
                     return true;
                 }
-                step.count(Fact::MemoryAvailable);
+                step.count(Metric::MemoryAvailable);
                 step.respond(transaction, 202);
                 self.state = State::Whose;
                 step.store(Question::Get(Key::identity(&identity)));
@@ -151,7 +151,7 @@ impl Notice {
                 let subsystem = step.settings().subsystems.centre;
                 let (to, msisdn) = (Step::titled(centre, subsystem), self.msisdn.clone());
                 let Some((to, msisdn)) = to.zip(msisdn) else { return true };
-                step.count(Fact::Alerts);
+                step.count(Metric::Alerts);
                 self.state = State::Asking;
                 let argument = Argument::Alert { msisdn, centre: centre.clone() };
                 self.asking = Some(step.ask(argument, to));
@@ -186,7 +186,7 @@ impl Notice {
             return self.acknowledge(Some(Cause::UnidentifiedSubscriber), step);
         };
         if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Fact::Limited);
+            step.count(Metric::Limited);
             return self.acknowledge(Some(Cause::Congestion), step);
         }
         self.msisdn = Some(msisdn.clone());

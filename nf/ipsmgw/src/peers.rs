@@ -3,9 +3,9 @@
 use crate::by_diameter::destinations::digits_of;
 use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
-use crate::facts::Fact;
 use crate::flow::Flow;
 use crate::gateway::Gateway;
+use crate::metrics::Metric;
 use crate::notice::Notice;
 use crate::peer_operation::{Read, invoke_of, read};
 use crate::routing::Routing;
@@ -103,12 +103,12 @@ impl Gateway {
     }
 
     fn refuse(&self, dialogue: u64, portion: Portion, out: &mut Vec<Out>) {
-        self.shared.facts.add(Fact::DialoguesRefused, 1);
+        self.shared.metrics.add(Metric::DialoguesRefused, 1);
         out.push(abort(dialogue, portion));
     }
 
     fn answered(&self, dialogue: u64, component: Component, out: &mut Vec<Out>) {
-        self.shared.facts.add(Fact::Malformed, 1);
+        self.shared.metrics.add(Metric::Malformed, 1);
         let portion = Portion::of(vec![component]);
         let end = Request::End { dialogue, is_prearranged: false, portion };
         out.push(Out::Request(Box::new(end)));

@@ -11,7 +11,7 @@ use crate::config::{Ipsmgw, RECORD_PORT};
 use crate::effects::{Attempt, Direction, Record};
 use append::{COUNTS_OCTETS, RecordFiles};
 use config::Issue;
-use event::Sheet;
+use event::Metrics;
 use machine::{Duration, Time};
 use mapsms::identity::Msisdn;
 use runtime::{ChannelEvent, Effects, In};
@@ -48,9 +48,9 @@ impl Default for CdrKeys {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// What is counted of records.
-    pub enum RecordFact {
+    pub enum RecordMetric {
         /// Records in files.
         Written = Counter, "ipsmgw_cdr_written_total";
         /// Records that found no room: they are in no file.
@@ -201,7 +201,7 @@ pub(crate) struct Recorder {
     state: State,
     waiting: Vec<u8>,
     why: Option<String>,
-    facts: Sheet<RecordFact>,
+    metrics: Metrics<RecordMetric>,
 }
 
 impl Recorder {
@@ -209,7 +209,7 @@ impl Recorder {
     pub(crate) fn new(config: &Ipsmgw, now: Time) -> Self {
         let files = config.record_files().map(Arc::new);
         let (state, waiting, why) = (State::Shut(now), Vec::new(), None);
-        Self { files, state, waiting, why, facts: Sheet::new() }
+        Self { files, state, waiting, why, metrics: Metrics::new() }
     }
 
     /// Takes another section: the file that is written is finished if its keys are others.
@@ -230,7 +230,7 @@ impl Recorder {
         }
         match self.waiting.len() < WAITING_OCTETS_MAX {
             true => self.waiting.extend(line_of(now, record)),
-            false => self.facts.add(RecordFact::Lost, 1),
+            false => self.metrics.add(RecordMetric::Lost, 1),
         }
     }
 
@@ -268,8 +268,8 @@ impl Recorder {
         let Some(counts) = counts.first_chunk::<COUNTS_OCTETS>() else { return };
         let (written, lost) = counts.split_at(COUNTS_OCTETS / 2);
         let of = |it: &[u8]| it.try_into().map_or(0, u64::from_be_bytes);
-        self.facts.add(RecordFact::Written, of(written));
-        self.facts.add(RecordFact::Lost, of(lost));
+        self.metrics.add(RecordMetric::Written, of(written));
+        self.metrics.add(RecordMetric::Lost, of(lost));
         if of(written) > 0 {
             self.why = None;
         }
@@ -295,11 +295,11 @@ impl Recorder {
 
     /// Brings the gauges up to date.
     pub(crate) fn publish(&self) {
-        self.facts.set(RecordFact::Waiting, self.waiting.len() as u64);
+        self.metrics.set(RecordMetric::Waiting, self.waiting.len() as u64);
     }
 
-    pub(crate) fn cells(&self) -> event::Cells {
-        self.facts.cells()
+    pub(crate) fn cells(&self) -> event::MetricCells {
+        self.metrics.cells()
     }
 }
 

@@ -8,7 +8,7 @@
 mod numbering;
 
 use crate::effects::Register;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::shared::{Event, Held};
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
@@ -146,7 +146,7 @@ impl Registration {
 
     /// There is no number that is served.
     fn refused(&self, step: &mut Step<'_>) -> bool {
-        step.count(Fact::RegistrationRefused);
+        step.count(Metric::RegistrationRefused);
         step.respond(self.transaction, 403);
         true
     }
@@ -155,7 +155,7 @@ impl Registration {
     fn failed(&self, step: &mut Step<'_>) -> bool {
         let is_told = matches!(self.state, State::Telling | State::Waiting | State::Alerting);
         if !is_told {
-            step.count(Fact::RegistrationRefused);
+            step.count(Metric::RegistrationRefused);
             step.respond(self.transaction, 503);
         }
         if let (State::Naming, Some(msisdn)) = (self.state, &self.msisdn) {
@@ -183,7 +183,7 @@ impl Registration {
                 step.store(Question::Put(key, Row::Identity(msisdn), time));
             }
             State::Naming => {
-                step.count(Fact::Registered);
+                step.count(Metric::Registered);
                 step.respond(self.transaction, 200);
                 step.release();
                 if step.settings().local.is_some() {
@@ -216,7 +216,7 @@ impl Registration {
                 if !self.is_initial {
                     return true;
                 }
-                step.count(Fact::Deregistered);
+                step.count(Metric::Deregistered);
                 if step.settings().local.is_some() {
                     return true;
                 }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::effects::Way;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Correlation, Key, Question, Row, Waiting};
@@ -208,7 +208,7 @@ impl Routing {
 
     /// There is no room for one more correlation, or not for one more of who asks.
     fn crowded(&self, step: &mut Step<'_>) -> bool {
-        step.count(Fact::SharesRefused);
+        step.count(Metric::SharesRefused);
         self.refuse(Refused::of(Error::SystemFailure), step)
     }
 
@@ -256,13 +256,13 @@ impl Routing {
     }
 
     fn pass(&self, result: Bytes, step: &mut Step<'_>) -> bool {
-        step.count(Fact::Routed);
+        step.count(Metric::Routed);
         step.answer(self.asked, Ok(Some(result)));
         true
     }
 
     fn refuse(&self, refused: Refused, step: &mut Step<'_>) -> bool {
-        step.count(Fact::RoutingFailed);
+        step.count(Metric::RoutingFailed);
         step.answer(self.asked, Err(refused));
         true
     }

@@ -4,7 +4,7 @@
 use crate::effects::{In as Input, Route, Sending, Sent};
 use crate::function::{ShortMessageGateway, User};
 use crate::sip_text::{self, Envelope};
-use crate::wire::DoorFact;
+use crate::wire::DoorMetric;
 use machine::Time;
 use machine::identity::hex;
 use rand_chacha::rand_core::RngCore;
@@ -34,7 +34,7 @@ impl ShortMessageGateway {
         if is_reason && let Some(target) = leaving.target.checked_add(1) {
             leaving.target = target;
             if self.send_on(now, leaving, out) {
-                return self.wire.facts.add(DoorFact::Failovers, 1);
+                return self.wire.metrics.add(DoorMetric::Failovers, 1);
             }
         }
         self.tell(now, Input::Response { number: sent, status }, out);
@@ -44,7 +44,7 @@ impl ShortMessageGateway {
         let number = sending.number;
         let (hop, target) = self.first(&sending.route);
         if !self.send_on(now, Leaving { sending, client: None, hop, target }, out) {
-            self.wire.facts.add(DoorFact::Unroutable, 1);
+            self.wire.metrics.add(DoorMetric::Unroutable, 1);
             // Told as if a next hop had said it, in a step of its own: no flow answers itself, and
             // those that find no next hop one after the other do not nest.
             self.told.push_back(Input::Response { number, status: 503 });
@@ -180,7 +180,7 @@ impl ShortMessageGateway {
                 self.border.hops.unsent(probed);
                 continue;
             };
-            self.wire.facts.add(DoorFact::Probes, 1);
+            self.wire.metrics.add(DoorMetric::Probes, 1);
             let (user, reliable) = (User::Probe(probed, call), flow.transport.is_stream());
             self.transactions.start_client(now, client, flow, reliable, bytes, user);
         }
@@ -191,7 +191,7 @@ impl ShortMessageGateway {
         if health == Health::Up {
             self.told.push_back(Input::NextHop);
         }
-        self.wire.facts.set(DoorFact::TargetsDown, self.border.hops.down() as u64);
+        self.wire.metrics.set(DoorMetric::TargetsDown, self.border.hops.down() as u64);
         let row = self.border.hops.rows().get(usize::from(probed.hop));
         let endpoint = row.and_then(|row| row.endpoints.get(usize::from(probed.target)));
         if let Some(flow) = endpoint.map(|it| it.flow) {

@@ -3,11 +3,11 @@
 use crate::by_diameter::home::{HomeAnswer, by_diameter};
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
-use crate::facts::Fact;
 use crate::known::Known;
+use crate::metrics::Metric;
 use crate::settings::Settings;
 use crate::store::Answer;
-use event::Sheet;
+use event::Metrics;
 use machine::{KeyedHash, Time};
 use map::Context;
 use mapsms::asking::{Asking, Reply, Silence};
@@ -87,7 +87,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) facts: Sheet<Fact>,
+    pub(crate) metrics: Metrics<Metric>,
     pub(crate) senders: Senders,
     pub(crate) subscribers: Subscribers,
     pub(crate) correlations: Correlations,
@@ -119,7 +119,7 @@ impl Shared {
     /// Nothing is under way, and nothing connected.
     pub(crate) fn new(settings: Settings, hash: KeyedHash, correlations: Correlations) -> Self {
         Self {
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             senders: Senders::new(settings.sender_rate, settings.duplicate_time),
             subscribers: Subscribers::default(),
             correlations,
@@ -169,7 +169,7 @@ impl Shared {
     /// A service centre is to be alerted, once there is room for the flow.
     pub(crate) fn alert(&mut self, msisdn: Msisdn, centre: Msisdn) {
         if self.alerts.len() >= ALERTS_MAX {
-            return self.facts.add(Fact::SharesRefused, 1);
+            return self.metrics.add(Metric::SharesRefused, 1);
         }
         self.alerts.push_back((msisdn, centre));
     }

@@ -3,7 +3,7 @@
 use crate::by_diameter::home::{HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
 use crate::store::{Key, Question, Row, Waiting};
@@ -57,8 +57,8 @@ impl Step<'_> {
     }
 
     /// Counts.
-    pub fn count(&self, fact: Fact) {
-        self.shared.facts.add(fact, 1);
+    pub fn count(&self, metric: Metric) {
+        self.shared.metrics.add(metric, 1);
     }
 
     /// Answers a request of SIP.
@@ -192,7 +192,7 @@ impl Step<'_> {
                 && self.shared.waiting.has_room(msisdn)
                 && self.shared.waiters.admit(self.now, asker);
         if !may {
-            self.count(Fact::SharesRefused);
+            self.count(Metric::SharesRefused);
         }
         may
     }
@@ -230,7 +230,7 @@ impl Step<'_> {
     pub fn reserve(&mut self, to: &Msisdn, sender: Option<&Msisdn>) -> Option<u64> {
         let number = self.shared.centre.reserve(to, sender, self.now);
         if number.is_none() {
-            self.count(Fact::Full);
+            self.count(Metric::Full);
         }
         number
     }

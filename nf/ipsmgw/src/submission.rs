@@ -7,7 +7,7 @@
 
 use crate::centre::Stored;
 use crate::effects::{Body, Direction, Received, Record, Route};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::settings::Local;
 use crate::shared::Event;
 use crate::step::Step;
@@ -109,7 +109,7 @@ impl Submission {
         let message = match read {
             Ok(message) => message,
             Err(offence) => {
-                step.count(Fact::Malformed);
+                step.count(Metric::Malformed);
                 if reference_of(&self.message.body).is_none() {
                     step.respond(self.transaction, 400);
                     return true;
@@ -128,7 +128,7 @@ impl Submission {
         self.sum = self.sum(step);
         step.respond(self.transaction, 202);
         if self.centre.is_none() || !is_tpdu || tpdu.len() > TPDU_MAX {
-            step.count(Fact::Malformed);
+            step.count(Metric::Malformed);
             return self.refused(Cause::InvalidMandatory, None, step);
         }
         self.state = State::Whose;
@@ -152,16 +152,16 @@ impl Submission {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         }
         if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Fact::Limited);
+            step.count(Metric::Limited);
             return self.refused(Cause::Congestion, None, step);
         }
         match step.shared.senders.seen(step.now, self.sum) {
             Some(Known::UnderWay) => {
-                step.count(Fact::Duplicates);
+                step.count(Metric::Duplicates);
                 return true;
             }
             Some(Known::Reported(report)) => {
-                step.count(Fact::Duplicates);
+                step.count(Metric::Duplicates);
                 return self.report(report, step);
             }
             None => {}
@@ -220,7 +220,7 @@ impl Submission {
             && !network.has_centre(centre)
         {
             // The terminal names it, and would send in the operator's name to anybody's.
-            step.count(Fact::CentreRefused);
+            step.count(Metric::CentreRefused);
             return self.refused(Cause::TransferRejected, None, step);
         }
         let subsystem = step.settings().subsystems.centre;
@@ -258,14 +258,14 @@ impl Submission {
     fn taken(&mut self, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
         let read = Message::read(&self.message.body).ok();
         let body = read.and_then(|it| written(&it.answer(None, report)));
-        step.count(Fact::Submitted);
+        step.count(Metric::Submitted);
         self.record(None, step);
         body.is_none_or(|body| self.reported(body, step))
     }
 
     /// Reports a failure to the terminal.
     fn refused(&mut self, cause: Cause, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
-        step.count(Fact::SubmissionFailed);
+        step.count(Metric::SubmissionFailed);
         self.record(Some(cause), step);
         let Some(reference) = reference_of(&self.message.body) else { return true };
         let report = report.filter(|it| Kind::SubmitReportError.read(it).is_ok());

@@ -8,7 +8,7 @@
 
 use crate::centre::Stored;
 use crate::effects::{Direction, Out, Received, Record, Written};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
@@ -116,7 +116,7 @@ impl Text {
             return self.refused(403, "the sender has no number", step);
         };
         if !step.shared.senders.admit(step.now, &sender) {
-            step.count(Fact::Limited);
+            step.count(Metric::Limited);
             return self.refused(503, "the sender sends too many", step);
         }
         self.sender = Some(sender);
@@ -185,7 +185,7 @@ impl Text {
         }
         match &self.asker {
             Asker::Terminal { transaction, .. } => {
-                step.count(Fact::Submitted);
+                step.count(Metric::Submitted);
                 step.respond(*transaction, 202);
                 self.record(None, step);
             }
@@ -204,7 +204,7 @@ impl Text {
         }
         match &self.asker {
             Asker::Terminal { transaction, .. } => {
-                step.count(Fact::SubmissionFailed);
+                step.count(Metric::SubmissionFailed);
                 step.respond(*transaction, status);
                 self.record(Some(Cause::TemporaryFailure), step);
             }

@@ -1,14 +1,14 @@
 //! The last step of every message of SIP: counted, captured, sent.
 
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use runtime::{Effects, Flow};
 use sip::MESSAGE_BYTES_MAX;
 use trail::{Capture, Event, Field, Seen, protocol_of};
 
-event::facts! {
+event::metrics! {
     /// What the doorway of SIP counts.
-    pub enum DoorFact {
+    pub enum DoorMetric {
         /// SIP messages received.
         MessagesReceived = Counter, "ipsmgw_sip_messages_received_total";
         /// SIP messages sent.
@@ -70,7 +70,7 @@ pub struct Wire {
     /// The way to the collector.
     pub capture: Capture,
     /// The counters.
-    pub facts: Sheet<DoorFact>,
+    pub metrics: Metrics<DoorMetric>,
 }
 
 impl Wire {
@@ -98,7 +98,7 @@ impl Wire {
             }
         });
         let Some((to, bytes)) = out.last() else { return };
-        self.facts.add(DoorFact::MessagesSent, 1);
+        self.metrics.add(DoorMetric::MessagesSent, 1);
         let (source, destination) = (to.local, to.remote);
         let protocol = protocol_of(to.transport);
         let seen = Seen { source, destination, protocol, trail, bytes };

@@ -4,12 +4,12 @@ use crate::MediaController;
 use crate::config::NG_PORT;
 use crate::controllers::{Controller, KeyId};
 use crate::driven::{Driven, Turn, Uses};
-use crate::facts::Fact;
 use crate::flows::{self, Flows};
 use crate::keying::Received;
 use crate::lease::Lessee;
 use crate::links::Heard;
 use crate::measures::Last;
+use crate::metrics::Metric;
 use crate::over::Over;
 use crate::streams::{Changed, Owner, Refusal};
 use crate::transcoding::{Digit, Of};
@@ -72,14 +72,14 @@ impl MediaController {
 
     /// Closes a connection that says what none may say.
     fn refuse(&mut self, now: Time, flow: &Flow, out: &mut Effects) {
-        self.shown.facts.add(Fact::ConnectionsRefused, 1);
+        self.shown.metrics.add(Metric::ConnectionsRefused, 1);
         let lessee = self.links.close(flow, out);
         self.away(now, lessee);
     }
 
     /// A message of a session controller.
     pub(crate) fn row(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Effects) {
-        self.shown.facts.add(Fact::Messages, 1);
+        self.shown.metrics.add(Metric::Messages, 1);
         let Ok(Some((envelope, _))) = row::read(bytes) else { return self.refuse(now, flow, out) };
         let keys = self.settings.keys.as_ref();
         match self.links.hear(now, flow, envelope, keys, out) {
@@ -115,7 +115,7 @@ impl MediaController {
         // Who has the key may come by another way. Without one, a name is of who has it.
         let is_taken = keys.is_empty() && self.links.is_alive_elsewhere(now, lessee, &flow);
         if is_taken || !self.controllers.binds(lessee, &keys, self.settings.keys.as_ref()) {
-            self.shown.facts.add(Fact::NamesRefused, 1);
+            self.shown.metrics.add(Metric::NamesRefused, 1);
             return self.refuse(now, &flow, out);
         }
         self.links.open(now, &flow, lessee, out);
@@ -167,7 +167,7 @@ impl MediaController {
                 if let Some(controller) = self.controllers.at_mut(lessee).filter(|_| is_known) {
                     controller.wants.insert(group.to_string(), pairs);
                 }
-                self.shown.facts.add(Fact::GroupsUnknown, u64::from(!is_known));
+                self.shown.metrics.add(Metric::GroupsUnknown, u64::from(!is_known));
                 self.lease(now, lessee, &group, out);
                 self.note_memory(now, out);
             }
@@ -229,12 +229,12 @@ impl MediaController {
     }
 
     pub(crate) fn not_taken(&mut self, why: Refusal) {
-        let fact = match why {
-            Refusal::NotLeased => Fact::StreamsNotLeased,
-            Refusal::Taken => Fact::StreamsTaken,
-            Refusal::TooMany => Fact::StreamsTooMany,
+        let metric = match why {
+            Refusal::NotLeased => Metric::StreamsNotLeased,
+            Refusal::Taken => Metric::StreamsTaken,
+            Refusal::TooMany => Metric::StreamsTooMany,
         };
-        self.shown.facts.add(fact, 1);
+        self.shown.metrics.add(metric, 1);
     }
 
     /// Sees to it that a session controller has what it wants of a group, and says what it has.
@@ -380,7 +380,7 @@ impl MediaController {
         // Session controllers come first: whoever is not heard here asks again.
         let rate = Rate::new(UPS_PER_S, Some(UPS_BURST));
         if !self.keying.ups.has_room(now, rate) {
-            return self.shown.facts.add(Fact::PacketsPostponed, 1);
+            return self.shown.metrics.add(Metric::PacketsPostponed, 1);
         }
         self.keying.ups.take(now, rate);
         let (address, port) = (datagram.to.ip(), datagram.to.port());
@@ -398,9 +398,9 @@ impl MediaController {
 
     /// What checks and handshakes agreed on changes flows.
     pub(crate) fn agreed(&mut self, now: Time, came: crate::keying::Came, out: &mut Effects) {
-        self.shown.facts.add(Fact::DtlsFailed, came.failures);
-        self.shown.facts.add(Fact::DtlsUnsuited, came.unsuited);
-        self.shown.facts.add(Fact::PacketsPostponed, came.postponed);
+        self.shown.metrics.add(Metric::DtlsFailed, came.failures);
+        self.shown.metrics.add(Metric::DtlsUnsuited, came.unsuited);
+        self.shown.metrics.add(Metric::PacketsPostponed, came.postponed);
         for (local, change) in came.changes {
             let programs = self.streams.agree(local, |kept| change.apply(kept));
             self.tell_agreed(local, out);
@@ -420,7 +420,7 @@ impl MediaController {
             // Whoever asks asks again: ports are given when it is known which have streams.
             return;
         }
-        self.shown.facts.add(Fact::NgCommands, 1);
+        self.shown.metrics.add(Metric::NgCommands, 1);
         match self.driven.turn(now, flow, bytes) {
             Turn::Waits => {}
             Turn::Later(call) => {
@@ -451,7 +451,7 @@ impl MediaController {
         }
         let is_long = reply.len() > bytes.len().max(REPLY_OCTETS_MAX);
         if flow.port == NG_PORT && is_long {
-            self.shown.facts.add(Fact::NgRepliesLong, 1);
+            self.shown.metrics.add(Metric::NgRepliesLong, 1);
             reply = ng_refusal(bytes, "The reply is too long for UDP: ask over TCP");
         }
         out.send(*flow, |octets| octets.extend_from_slice(&reply));

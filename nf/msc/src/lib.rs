@@ -25,13 +25,13 @@ mod compile;
 pub mod config;
 mod controllers;
 mod driven;
-mod facts;
 mod flows;
 mod keying;
 mod lease;
 mod links;
 mod measures;
 mod memory;
+mod metrics;
 mod noticed;
 mod over;
 mod pair;
@@ -45,9 +45,9 @@ mod unprotected;
 
 pub use ask::questions;
 pub use config::Msc;
-pub use facts::{ControllerFact, Fact, GroupFact};
 pub use links::LINKS_MAX;
 pub use media::program::CLASS_FRAMES;
+pub use metrics::{ControllerMetric, GroupMetric, Metric};
 pub use state::State;
 
 use authentication::Keys;
@@ -55,7 +55,7 @@ use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};
 use controllers::Controllers;
 use dataplane::{Channels, Dataplane, Notification, PacketDoor};
 use driven::Driven;
-use event::{Sheet, Table};
+use event::{Metrics, Table};
 use forwarder::{Launch, ToPackets};
 use keying::Keying;
 use links::Links;
@@ -117,9 +117,9 @@ impl core::fmt::Debug for Certificate {
 
 /// What is counted and shown.
 struct Shown {
-    facts: Sheet<Fact>,
-    groups: Table<GroupFact, 2>,
-    controllers: Table<ControllerFact, 1>,
+    metrics: Metrics<Metric>,
+    groups: Table<GroupMetric, 2>,
+    controllers: Table<ControllerMetric, 1>,
     /// Packets of late.
     packets: PacketRate,
     /// When failures of protection were told lately, and how many packets they were.
@@ -130,10 +130,10 @@ struct Shown {
 
 /// The tables of a controller without rows, for the description of metrics.
 #[must_use]
-pub fn empty_tables() -> [event::Cells; 2] {
+pub fn empty_tables() -> [event::MetricCells; 2] {
     [
-        Table::<GroupFact, 2>::new(&["group", "family"]).cells(),
-        Table::<ControllerFact, 1>::new(&["session_controller"]).cells(),
+        Table::<GroupMetric, 2>::new(&["group", "family"]).cells(),
+        Table::<ControllerMetric, 1>::new(&["session_controller"]).cells(),
     ]
 }
 
@@ -202,7 +202,7 @@ impl MediaController {
             ),
             random,
             shown: Shown {
-                facts: Sheet::new(),
+                metrics: Metrics::new(),
                 groups: Table::new(&["group", "family"]),
                 controllers: Table::new(&["session_controller"]),
                 packets: PacketRate::default(),
@@ -292,9 +292,9 @@ impl MediaController {
         let passed = std::mem::take(&mut self.measures.passed);
         self.shown.packets.add(passed);
         let dropped = std::mem::take(&mut self.measures.dropped);
-        self.shown.facts.add(Fact::Packets, passed);
-        self.shown.facts.add(Fact::PacketsDropped, dropped);
-        self.shown.facts.add(Fact::MessagesUnwritten, self.links.take_unwritten());
+        self.shown.metrics.add(Metric::Packets, passed);
+        self.shown.metrics.add(Metric::PacketsDropped, dropped);
+        self.shown.metrics.add(Metric::MessagesUnwritten, self.links.take_unwritten());
         self.dataplane.measure_load(now, out);
         self.streams.book.sweep(now);
         if self.pair.serves() {
@@ -328,37 +328,37 @@ impl MediaController {
         // They are connected to the other node of the pair where that serves.
         let away = if self.pair.serves() { away } else { 0 };
         let values = [
-            (Fact::ForwarderConnected, self.dataplane.is_controlled().into()),
-            (Fact::ForwarderLost, tally.lost),
-            (Fact::Programs, tally.programs),
-            (Fact::ProgramsRefused, tally.refused),
-            (Fact::SessionControllers, there as u64),
-            (Fact::SessionControllersAway, away as u64),
-            (Fact::Streams, self.streams.total() as u64),
-            (Fact::NgCalls, self.driven.len() as u64),
-            (Fact::NgCommandsUndone, self.driven.undone().1),
-            (Fact::TranscoderConnected, self.transcoding.is_there().into()),
-            (Fact::TranscoderLost, coded.lost),
-            (Fact::StreamsTranscoded, self.transcoding.len() as u64),
-            (Fact::PacketsTranscoded, coded.packets),
-            (Fact::PacketsOver, coded.over),
-            (Fact::TranscoderBusy, coded.permille.into()),
+            (Metric::ForwarderConnected, self.dataplane.is_controlled().into()),
+            (Metric::ForwarderLost, tally.lost),
+            (Metric::Programs, tally.programs),
+            (Metric::ProgramsRefused, tally.refused),
+            (Metric::SessionControllers, there as u64),
+            (Metric::SessionControllersAway, away as u64),
+            (Metric::Streams, self.streams.total() as u64),
+            (Metric::NgCalls, self.driven.len() as u64),
+            (Metric::NgCommandsUndone, self.driven.undone().1),
+            (Metric::TranscoderConnected, self.transcoding.is_there().into()),
+            (Metric::TranscoderLost, coded.lost),
+            (Metric::StreamsTranscoded, self.transcoding.len() as u64),
+            (Metric::PacketsTranscoded, coded.packets),
+            (Metric::PacketsOver, coded.over),
+            (Metric::TranscoderBusy, coded.permille.into()),
         ];
-        values.into_iter().for_each(|(fact, value)| self.shown.facts.set(fact, value));
+        values.into_iter().for_each(|(metric, value)| self.shown.metrics.set(metric, value));
         let groups = self.group_figures().map(|(group, family, it)| {
             let values = [
-                (GroupFact::Pairs, it.pairs.into()),
-                (GroupFact::Leased, it.leased.into()),
-                (GroupFact::InUse, it.in_use.into()),
+                (GroupMetric::Pairs, it.pairs.into()),
+                (GroupMetric::Leased, it.leased.into()),
+                (GroupMetric::InUse, it.in_use.into()),
             ];
             ([group, family], values)
         });
         self.shown.groups.show(groups);
         let controllers = self.controllers.iter().map(|(lessee, it)| {
             let values = [
-                (ControllerFact::Connected, it.away_since.is_none().into()),
-                (ControllerFact::Streams, self.streams.count(lessee) as u64),
-                (ControllerFact::Octets, self.streams.octets(lessee) as u64),
+                (ControllerMetric::Connected, it.away_since.is_none().into()),
+                (ControllerMetric::Streams, self.streams.count(lessee) as u64),
+                (ControllerMetric::Octets, self.streams.octets(lessee) as u64),
             ];
             ([&*it.name], values)
         });
@@ -431,7 +431,7 @@ impl Function for MediaController {
             self.say(now, out);
         }
         let late = self.links.tick(now, out);
-        self.shown.facts.add(Fact::ConnectionsRefused, late);
+        self.shown.metrics.add(Metric::ConnectionsRefused, late);
         if self.second <= now {
             self.each_second(now, out);
         }
@@ -516,9 +516,9 @@ impl Function for MediaController {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         let tables = [self.shown.groups.cells(), self.shown.controllers.cells()];
-        core::iter::once(self.shown.facts.cells())
+        core::iter::once(self.shown.metrics.cells())
             .chain(tables)
             .chain(self.dataplane.cells())
             .collect()

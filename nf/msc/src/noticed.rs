@@ -1,9 +1,9 @@
 //! What the forwarder tells of streams: their session controllers hear of it, and trails.
 
 use crate::MediaController;
-use crate::facts::Fact;
 use crate::lease::Lessee;
 use crate::measures::{Due, POOR_HUNDREDTHS, Report};
+use crate::metrics::Metric;
 use crate::streams::Owner;
 use anchor::row::{Event, Message, StreamId};
 use anchor::{Local, Side, Stream};
@@ -73,14 +73,14 @@ impl MediaController {
             self.measures.latched(now, told.local, stream, side, source);
             let is_as_said = told.stream.end(told.owner.side).remote == Some(source);
             if !is_as_said {
-                self.shown.facts.add(Fact::Latched, 1);
+                self.shown.metrics.add(Metric::Latched, 1);
                 self.event(&told.owner, told.owner.side, Event::Latched(source), out);
                 self.trail_latched(now, told, source);
             }
         }
         if notice.timed_out {
             self.measures.timed_out(now, told.local, stream, side);
-            self.shown.facts.add(Fact::TimedOut, 1);
+            self.shown.metrics.add(Metric::TimedOut, 1);
             self.event(&told.owner, told.owner.side, Event::TimedOut, out);
             self.trail_timed_out(now, told);
         }
@@ -89,7 +89,7 @@ impl MediaController {
         }
         for digit in notice.digits.iter().filter(|digit| digit.code <= DIGIT_MAX) {
             let ms = u16::try_from(digit.duration_ms).unwrap_or(u16::MAX);
-            self.shown.facts.add(Fact::Digits, 1);
+            self.shown.metrics.add(Metric::Digits, 1);
             self.event(&told.owner, told.owner.side, Event::Digit(digit.code, ms), out);
             self.trail_digit(now, told, (digit.code, digit.duration_ms), "rtp");
         }
@@ -116,7 +116,7 @@ impl MediaController {
         let silent = told.owner.side.other();
         let local = told.stream.end(silent).local;
         if self.measures.silent(now, local) {
-            self.shown.facts.add(Fact::OneWay, 1);
+            self.shown.metrics.add(Metric::OneWay, 1);
             self.event(&told.owner, silent, Event::OneWay, out);
             self.trail_one_way(now, told, silent, None);
         }
@@ -129,7 +129,7 @@ impl MediaController {
     }
 
     fn unprotected(&mut self, now: Time, told: &Noticed, count: u64, out: &mut Effects) {
-        self.shown.facts.add(Fact::PacketsUnprotected, count);
+        self.shown.metrics.add(Metric::PacketsUnprotected, count);
         let count = self.measures.unprotected.count(now, told.local, count);
         if count == 0 {
             return;
@@ -151,7 +151,7 @@ impl MediaController {
         out: &mut Effects,
     ) {
         if report.is_rated && report.quality.mos_hundredths < POOR_HUNDREDTHS {
-            self.shown.facts.add(Fact::PoorQuality, 1);
+            self.shown.metrics.add(Metric::PoorQuality, 1);
         }
         self.event(owner, end, Event::Quality(report.quality), out);
     }
@@ -180,7 +180,7 @@ impl MediaController {
             Ok(Name::Range(start)) => format!("ports of {} from {} on", start.address, start.port),
             Err(_) => "what it cannot read".to_owned(),
         };
-        self.shown.facts.add(Fact::StreamsRefused, 1);
+        self.shown.metrics.add(Metric::StreamsRefused, 1);
         self.shown.refused = Some((now, what));
     }
 

@@ -13,8 +13,8 @@
 
 use crate::MediaController;
 use crate::agreement::Kept;
-use crate::facts::Fact;
 use crate::lease::Lessee;
+use crate::metrics::Metric;
 use crate::transcoding::Of;
 use anchor::row::StreamId;
 use anchor::{Local, Side};
@@ -414,7 +414,7 @@ impl MediaController {
         // One that is too long is not told: after a takeover its ports serve nobody.
         let is_told = self.driven.record(call, scratch) && scratch.len() < DELTA_BYTES_MAX;
         let is_long = scratch.len() >= DELTA_BYTES_MAX;
-        self.shown.facts.add(Fact::CallsNotTold, is_long.into());
+        self.shown.metrics.add(Metric::CallsNotTold, is_long.into());
         match is_told {
             true => delta(out, NG_CALL, |octets| octets.extend_from_slice(scratch)),
             false => delta(out, NG_GONE, |octets| field::number(octets, tag::CALL, call)),

@@ -11,8 +11,8 @@
 
 use crate::MediaController;
 use crate::coding;
-use crate::facts::Fact;
 use crate::lease::Lessee;
+use crate::metrics::Metric;
 use crate::noticed::Noticed;
 use crate::streams::Owner;
 use anchor::row::{Event, StreamId};
@@ -474,7 +474,7 @@ impl MediaController {
         let owner = Owner { lessee: of.lessee, stream: of.id, side: from };
         let local = end.local;
         let told = Noticed { local, owner, stream };
-        self.shown.facts.add(Fact::Digits, 1);
+        self.shown.metrics.add(Metric::Digits, 1);
         self.event(&told.owner, from, Event::Digit(code, lasted_ms), out);
         self.trail_digit(now, &told, (code, lasted_ms.into()), "tones");
     }
@@ -496,7 +496,7 @@ impl MediaController {
             ends = Err("its port is another stream's");
         }
         if ends.is_err() {
-            self.shown.facts.add(Fact::StreamsNotTranscoded, 1);
+            self.shown.metrics.add(Metric::StreamsNotTranscoded, 1);
         }
         let ends = ends.ok().flatten().map(|ends| {
             let [mut a, mut b] = self.transcoding.numbered(now, of, ends, &mut self.random);
@@ -534,13 +534,13 @@ impl MediaController {
         }
         let told = self.transcoding.told.get(&of).and_then(|it| it.number);
         let Some(stream) = told.filter(|_| is_there) else {
-            self.shown.facts.add(Fact::DigitsNotPlayed, 1);
+            self.shown.metrics.add(Metric::DigitsNotPlayed, 1);
             return false;
         };
         let end = if to == Side::A { codec::Side::A } else { codec::Side::B };
         let digit = Message::Digit { stream, end, code: digit.code, lasts_ms: digit.ms };
         self.transcoding.tell(&digit, out);
-        self.shown.facts.add(Fact::DigitsPlayed, 1);
+        self.shown.metrics.add(Metric::DigitsPlayed, 1);
         true
     }
 

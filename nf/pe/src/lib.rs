@@ -12,7 +12,7 @@
 mod ask;
 mod compile;
 pub mod config;
-mod facts;
+mod metrics;
 mod stations;
 #[cfg(test)]
 mod tests;
@@ -20,10 +20,10 @@ mod tests;
 pub use ask::questions;
 pub use compile::FileRoute;
 pub use config::{ForwarderStart, OnExit, Pe};
-pub use facts::Fact;
+pub use metrics::Metric;
 
 use dataplane::{Channels, Dataplane, Notification};
-use event::Sheet;
+use event::Metrics;
 use forwarder::Launch;
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
@@ -55,7 +55,7 @@ pub struct ProviderEdge {
     route_counts: ask::RouteCounts,
     dataplane: Dataplane,
     stations: Stations,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
 }
 
 impl ProviderEdge {
@@ -67,7 +67,7 @@ impl ProviderEdge {
             route_counts: ask::route_counts(&settings),
             settings,
             stations: Stations::default(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
         }
     }
 
@@ -78,13 +78,13 @@ impl ProviderEdge {
     }
 
     fn note(&mut self, now: Time, notice: MacNotice) {
-        let fact = match notice.what {
-            MacChange::Moved { .. } => Fact::MacsMoved,
-            MacChange::Frozen { .. } => Fact::MacsFrozen,
-            MacChange::Thawed => Fact::MacsThawed,
-            MacChange::Refused { .. } => Fact::MacsRefused,
+        let metric = match notice.what {
+            MacChange::Moved { .. } => Metric::MacsMoved,
+            MacChange::Frozen { .. } => Metric::MacsFrozen,
+            MacChange::Thawed => Metric::MacsThawed,
+            MacChange::Refused { .. } => Metric::MacsRefused,
         };
-        self.facts.add(fact, 1);
+        self.metrics.add(metric, 1);
         self.stations.note(now, notice);
     }
 
@@ -93,18 +93,18 @@ impl ProviderEdge {
         let tally = self.dataplane.tally();
         let (up, down) = self.dataplane.ports();
         let values = [
-            (Fact::Adopted, tally.adopted),
-            (Fact::Lost, tally.lost),
-            (Fact::Programs, tally.programs),
-            (Fact::Refused, tally.refused),
-            (Fact::Connected, self.dataplane.is_controlled().into()),
-            (Fact::PortsUp, up as u64),
-            (Fact::PortsDown, down as u64),
-            (Fact::WorkersCrashed, tally.workers_crashed),
-            (Fact::WorkersHung, tally.workers_hung),
-            (Fact::Routes, tally.routes),
+            (Metric::Adopted, tally.adopted),
+            (Metric::Lost, tally.lost),
+            (Metric::Programs, tally.programs),
+            (Metric::Refused, tally.refused),
+            (Metric::Connected, self.dataplane.is_controlled().into()),
+            (Metric::PortsUp, up as u64),
+            (Metric::PortsDown, down as u64),
+            (Metric::WorkersCrashed, tally.workers_crashed),
+            (Metric::WorkersHung, tally.workers_hung),
+            (Metric::Routes, tally.routes),
         ];
-        values.into_iter().for_each(|(fact, value)| self.facts.set(fact, value));
+        values.into_iter().for_each(|(metric, value)| self.metrics.set(metric, value));
     }
 }
 
@@ -174,8 +174,8 @@ impl Function for ProviderEdge {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        core::iter::once(self.facts.cells()).chain(self.dataplane.cells()).collect()
+    fn cells(&self) -> Vec<event::MetricCells> {
+        core::iter::once(self.metrics.cells()).chain(self.dataplane.cells()).collect()
     }
 }
 

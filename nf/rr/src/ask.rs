@@ -9,7 +9,7 @@ mod stations;
 
 use crate::Reflector;
 use crate::alarms;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use dump::DumpPage;
 use machine::Time;
@@ -152,35 +152,35 @@ impl Reflector {
 
     /// Brings the gauges up to date.
     fn gauges(&self) {
-        let facts = &self.facts;
+        let metrics = &self.metrics;
         let peers = || self.speaker.peers().iter().map(|(_, peer)| peer);
         let up = peers().filter(|peer| peer.is_up()).count();
         let waiting: u64 = peers().map(bgp_stack::Peer::waiting).sum();
-        facts.set(Fact::Peers, self.speaker.peers().len() as u64);
-        facts.set(Fact::DynamicPeers, self.speaker.peers().dynamic() as u64);
-        facts.set(Fact::PeersEstablished, up as u64);
-        facts.set(Fact::PeersDown, peers().filter(|peer| peer.is_missed()).count() as u64);
-        facts.set(Fact::PeersAway, self.speaker.missed().count() as u64);
-        facts.set(Fact::Waiting, waiting);
+        metrics.set(Metric::Peers, self.speaker.peers().len() as u64);
+        metrics.set(Metric::DynamicPeers, self.speaker.peers().dynamic() as u64);
+        metrics.set(Metric::PeersEstablished, up as u64);
+        metrics.set(Metric::PeersDown, peers().filter(|peer| peer.is_missed()).count() as u64);
+        metrics.set(Metric::PeersAway, self.speaker.missed().count() as u64);
+        metrics.set(Metric::Waiting, waiting);
         let stations = || self.stations.all.iter();
         let down = stations().filter(|it| it.sender.state() != bmp::State::Up).count();
         let waiting: usize = stations().map(|it| it.sender.waiting_bytes()).sum();
-        facts.set(Fact::StationsDown, down as u64);
-        facts.set(Fact::StationsWaiting, waiting as u64);
+        metrics.set(Metric::StationsDown, down as u64);
+        metrics.set(Metric::StationsWaiting, waiting as u64);
         let (ipv4, ipv6) = self.origins.records.lock().client.table().len();
-        facts.set(Fact::CacheRecords, (ipv4 + ipv6) as u64);
-        facts.set(Fact::CachesDown, self.origins.lost().0.len() as u64);
+        metrics.set(Metric::CacheRecords, (ipv4 + ipv6) as u64);
+        metrics.set(Metric::CachesDown, self.origins.lost().0.len() as u64);
         let tables = self.rib.counters();
-        facts.set(Fact::Routes, tables.entries as u64);
-        facts.set(Fact::Paths, tables.paths as u64);
-        facts.set(Fact::PathsRefused, tables.refused as u64);
-        facts.set(Fact::AttributeSets, tables.sets as u64);
-        facts.set(Fact::TableOctets, tables.bytes as u64);
-        facts.set(Fact::Groups, tables.groups as u64);
-        facts.set(Fact::Cohorts, tables.cohorts as u64);
+        metrics.set(Metric::Routes, tables.entries as u64);
+        metrics.set(Metric::Paths, tables.paths as u64);
+        metrics.set(Metric::PathsRefused, tables.refused as u64);
+        metrics.set(Metric::AttributeSets, tables.sets as u64);
+        metrics.set(Metric::TableOctets, tables.bytes as u64);
+        metrics.set(Metric::Groups, tables.groups as u64);
+        metrics.set(Metric::Cohorts, tables.cohorts as u64);
     }
 
-    /// Brings the facts of each peer up to date.
+    /// Brings the metrics of each peer up to date.
     fn show_peers(&self) {
         let told = self.routes_announced();
         self.speaker.show(&self.peer_table, |id| {
@@ -194,25 +194,25 @@ impl Reflector {
         });
     }
 
-    /// The facts that the speaker has counted.
+    /// The metrics that the speaker has counted.
     pub(crate) fn publish_counts(&self) {
         let counts = self.speaker.counts();
         let rows = [
-            (Fact::Established, counts.established),
-            (Fact::Dropped, counts.dropped),
-            (Fact::Failed, counts.failed),
-            (Fact::Attempts, counts.attempts),
-            (Fact::Refused, counts.refused),
-            (Fact::RangeFull, counts.range_full),
-            (Fact::RangeSilent, counts.range_silent),
-            (Fact::HoldExpired, counts.hold_expired),
-            (Fact::SendHoldExpired, counts.send_hold_expired),
-            (Fact::Offended, counts.offended),
-            (Fact::Tolerated, counts.tolerated),
-            (Fact::Exceeded, counts.exceeded),
-            (Fact::Refreshes, counts.refreshes),
+            (Metric::Established, counts.established),
+            (Metric::Dropped, counts.dropped),
+            (Metric::Failed, counts.failed),
+            (Metric::Attempts, counts.attempts),
+            (Metric::Refused, counts.refused),
+            (Metric::RangeFull, counts.range_full),
+            (Metric::RangeSilent, counts.range_silent),
+            (Metric::HoldExpired, counts.hold_expired),
+            (Metric::SendHoldExpired, counts.send_hold_expired),
+            (Metric::Offended, counts.offended),
+            (Metric::Tolerated, counts.tolerated),
+            (Metric::Exceeded, counts.exceeded),
+            (Metric::Refreshes, counts.refreshes),
         ];
-        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+        rows.into_iter().for_each(|(metric, count)| self.metrics.set(metric, count));
     }
 
     fn named_peer(&self, ask: &Ask) -> Result<PeerId, AskError> {

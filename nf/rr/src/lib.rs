@@ -20,7 +20,7 @@ mod apply;
 mod ask;
 mod bmp_monitoring;
 pub mod config;
-mod facts;
+mod metrics;
 mod origins;
 mod recording;
 mod routes;
@@ -28,12 +28,12 @@ mod stations;
 mod trails;
 
 pub use ask::questions;
-pub use facts::Fact;
+pub use metrics::Metric;
 pub use recording::Recorder;
 
 use bgp_stack::{In as SpeakerIn, PolicyTable, Speaker};
 use config::{CAPTURE_PORT, Door, Rr};
-use event::Sheet;
+use event::Metrics;
 use machine::{Duration, Time};
 use origins::Origins;
 use recording::Recording;
@@ -60,7 +60,7 @@ pub struct Reflector {
     rib_seed: u64,
     /// The rib has something to do.
     has_work: bool,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     peer_table: bgp_stack::PeerTable,
     /// Further shards do nothing here.
     is_first: bool,
@@ -90,7 +90,7 @@ impl Reflector {
             recording: Recording::default(),
             rib_seed,
             has_work: false,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             peer_table: bgp_stack::peer_table(),
             is_first: seed.shard == 0,
             is_started: false,
@@ -230,8 +230,8 @@ impl Function for Reflector {
         self.speaker.is_idle()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        vec![self.facts.cells(), self.peer_table.cells()]
+    fn cells(&self) -> Vec<event::MetricCells> {
+        vec![self.metrics.cells(), self.peer_table.cells()]
     }
 }
 

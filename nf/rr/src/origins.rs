@@ -8,7 +8,7 @@
 
 use crate::Reflector;
 use crate::config::Rr;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bgp::codec::{AsPath, Asn, AttributeType, Attributes};
 use bgp::family::{Family, Ipv4Prefix, Ipv6Prefix};
 use bgp_stack::{Ending, Validate};
@@ -227,11 +227,11 @@ impl Reflector {
     fn cache_indicated(&mut self, now: Time, indication: &Indication) {
         match indication {
             Indication::Synchronised(..) => {
-                self.facts.add(Fact::CacheLoads, 1);
+                self.metrics.add(Metric::CacheLoads, 1);
                 self.origins.has_expired = false;
             }
             Indication::Failed(id, cause) => {
-                self.facts.add(Fact::CacheFailures, 1);
+                self.metrics.add(Metric::CacheFailures, 1);
                 let text = match cause {
                     // Told by the runtime, with its reason.
                     Cause::Lost => return,
@@ -245,7 +245,7 @@ impl Reflector {
                 self.note_cache(now, *id, text);
             }
             Indication::Expired => {
-                self.facts.add(Fact::CacheExpired, 1);
+                self.metrics.add(Metric::CacheExpired, 1);
                 self.origins.has_expired = true;
             }
         }
@@ -362,7 +362,7 @@ impl Reflector {
         let has_any = !numbers.is_empty();
         let more = has_any && self.rib.rejudge(family, &mut again, AGAIN_MAX);
         pending.from = again.from;
-        self.facts.add(Fact::Rejudged, changed.len() as u64);
+        self.metrics.add(Metric::Rejudged, changed.len() as u64);
         if !more {
             (pending.family, pending.from) = (pending.family + 1, 0);
         }

@@ -1,12 +1,12 @@
 //! What comes is recorded as MRT (RFC 6396 §4.4): UPDATEs, and sessions that come and go.
 
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bgp::Negotiated;
 use bgp::codec::{Asn, Update};
 use bgp::family::Family;
 use bgp_stack::{Ended, Established, Peer};
 use core::fmt;
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use mrt::{Direction, Ends, FsmState, MessageForm, Stamp};
 use std::net::IpAddr;
@@ -106,17 +106,17 @@ impl Recording {
     }
 
     /// Gives the recorder what came since the last time.
-    pub(crate) fn flush(&mut self, now: Time, facts: &Sheet<Fact>) {
+    pub(crate) fn flush(&mut self, now: Time, metrics: &Metrics<Metric>) {
         let Some(recorder) = &self.recorder else { return };
         if self.octets.is_empty() {
             return;
         }
         let octets = core::mem::take(&mut self.octets);
         let count = octets.len() as u64;
-        let fact = match recorder.record(now, octets) {
-            true => Fact::Recorded,
-            false => Fact::RecordsLost,
+        let metric = match recorder.record(now, octets) {
+            true => Metric::Recorded,
+            false => Metric::RecordsLost,
         };
-        facts.add(fact, count);
+        metrics.add(metric, count);
     }
 }

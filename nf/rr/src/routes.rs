@@ -1,7 +1,7 @@
 //! Between the speaker and the rib: sessions that stand or end, UPDATEs in, UPDATEs out.
 
 use crate::Reflector;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bgp_stack::{Ended, Established, Out};
 use machine::Time;
 use rib::{PeerId, Sending};
@@ -55,13 +55,13 @@ impl Reflector {
 
     /// An UPDATE came.
     fn update(&mut self, now: Time, id: PeerId, message: &[u8], out: &mut Effects) {
-        self.facts.add(Fact::UpdatesIn, 1);
+        self.metrics.add(Metric::UpdatesIn, 1);
         let peer = self.speaker.peers().get(id);
         self.recording.update(now, self.config.asn, peer, message);
         match self.rib.update(id, message) {
             Ok(read) => {
-                self.facts.add(Fact::RoutesIn, u64::from(read.announced));
-                self.facts.add(Fact::WithdrawnIn, u64::from(read.withdrawn));
+                self.metrics.add(Metric::RoutesIn, u64::from(read.announced));
+                self.metrics.add(Metric::WithdrawnIn, u64::from(read.withdrawn));
                 self.tell_update(now, id, message, read.offence.is_some());
                 if let Some(offence) = read.offence {
                     self.speaker.tolerate(now, id, &offence);
@@ -109,11 +109,11 @@ impl Reflector {
             self.trail.updates(now, &self.speaker, id, &bytes);
             let (octets, updates) = (bytes.len() as u64, u64::from(updates));
             if self.speaker.send_updates(now, id, bytes, updates, out) {
-                self.facts.add(Fact::UpdatesOut, updates);
-                self.facts.add(Fact::OctetsOut, octets);
+                self.metrics.add(Metric::UpdatesOut, updates);
+                self.metrics.add(Metric::OctetsOut, octets);
             }
         }
         self.flush_stations(now, out);
-        self.recording.flush(now, &self.facts);
+        self.recording.flush(now, &self.metrics);
     }
 }

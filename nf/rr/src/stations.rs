@@ -10,7 +10,7 @@
 use crate::Reflector;
 use crate::bmp_monitoring::{DumpCursor, LOC_RIB, header, header_of, loc_rib_header, monitor};
 use crate::config::{Bmp, BmpTable, Rr, STATIONS_MAX};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bgp::Cause;
 use bgp_stack::config::PEERS_MAX;
 use bgp_stack::{Ended, Ending};
@@ -171,7 +171,7 @@ impl Reflector {
         let Some(at) = self.stations.of(&flow) else { return out.close(flow) };
         let station = &mut self.stations.all[at];
         station.flow = Some(flow);
-        self.facts.add(Fact::StationsUp, 1);
+        self.metrics.add(Metric::StationsUp, 1);
         station.tell(now, In::Connected);
         self.has_work = true;
     }
@@ -309,12 +309,12 @@ impl Reflector {
                     let (octets, more) = self.piece(now, at, peer, is_first);
                     self.stations.all[at].tell(now, In::Piece(token, octets, more));
                 }
-                Out::Complete => self.facts.add(Fact::StationsComplete, 1),
+                Out::Complete => self.metrics.add(Metric::StationsComplete, 1),
                 Out::Statistics => self.tell_statistics(now, at),
                 Out::Overflowed => {
                     let text = "it read too slowly".to_owned();
                     station.ending = Some(Ending { at: now, text });
-                    self.facts.add(Fact::StationsSlow, 1);
+                    self.metrics.add(Metric::StationsSlow, 1);
                 }
             }
         }

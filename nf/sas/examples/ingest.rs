@@ -59,11 +59,11 @@ pub fn run(small: bool, named: Option<std::path::PathBuf>) {
     let done = packets.len() as u64;
 
     let count = |name: &str| {
-        archive.store().cells().readings().find(|(row, _)| row.name == name).map(|(_, r)| r)
+        archive.store().cells().samples().find(|(row, _)| row.name == name).map(|(_, r)| r)
     };
     assert_eq!(
         count("store_entries_total"),
-        Some(event::Reading::Value(done)),
+        Some(event::Sample::Value(done)),
         "every message is on disk"
     );
     let bytes = archive.store().status().bytes as f64;

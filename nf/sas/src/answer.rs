@@ -1,8 +1,8 @@
 //! What the management side may ask the shard: the trails in memory, the state, the alarms.
 
 use crate::correlator::Correlator;
-use crate::facts::Fact;
 use crate::live_search::LiveSearch;
+use crate::metrics::Metric;
 use crate::search;
 use crate::trail::Trail;
 use machine::{Duration, Time};
@@ -141,8 +141,8 @@ impl Correlator {
             name: self.config.name.clone(),
             live: self.table.len(),
             live_max: self.config.live_max,
-            messages: self.sheet.read(Fact::Messages),
-            events: self.sheet.read(Fact::Events),
+            messages: self.metrics.read(Metric::Messages),
+            events: self.metrics.read(Metric::Events),
             shed: lost.shed,
             partitions: store.partitions,
             bytes: store.bytes,

@@ -34,12 +34,12 @@ pub struct Archive {
     opened: Mutex<Option<Opened>>,
     tail: Subscribe,
     losses: Arc<Losses>,
-    searches: Mutex<event::Sheet<SearchFact>>,
+    searches: Mutex<event::Metrics<SearchMetric>>,
 }
 
-event::facts! {
-    /// Facts of the searches, which run beside the shard.
-    pub enum SearchFact {
+event::metrics! {
+    /// Metrics of the searches, which run beside the shard.
+    pub enum SearchMetric {
         /// Searches answered.
         Searches = Counter, "sas_searches_total";
         /// Time of a search, microseconds.
@@ -58,7 +58,7 @@ impl Archive {
         let age = Duration::from_secs(u64::from(config.age_max_h) * 3_600);
         let opened = Store::open(Options::new(directory, age, config.size_max_mb << 20))?;
         let store = Arc::clone(&opened.store);
-        let (opened, searches) = (Mutex::new(Some(opened)), Mutex::new(event::Sheet::new()));
+        let (opened, searches) = (Mutex::new(Some(opened)), Mutex::new(event::Metrics::new()));
         let (tail, losses) = (tail::channel(), Arc::default());
         Ok(Arc::new(Self { store, opened, tail, losses, searches }))
     }
@@ -81,9 +81,9 @@ impl Archive {
 
     /// Counts a search that took so many microseconds.
     pub(crate) fn searched(&self, took_us: u64) {
-        let sheet = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
-        sheet.add(SearchFact::Searches, 1);
-        sheet.observe(SearchFact::SearchTime, took_us);
+        let metrics = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        metrics.add(SearchMetric::Searches, 1);
+        metrics.observe(SearchMetric::SearchTime, took_us);
     }
 
     /// Where the live tail is read.

@@ -11,18 +11,18 @@
 
 use crate::config;
 use crate::entry::{Entry, MALFORMED, RETRANSMISSION};
-use crate::facts::Fact;
 use crate::keys;
 use crate::live::{Live, Phase, Repeat};
 use crate::live_search::Searches;
 use crate::losses::Losses;
 use crate::media;
+use crate::metrics::Metric;
 use crate::protocol::{self, Signal};
 use crate::receiver::{self, Arrival};
 use crate::table::{Believed, Slot, Table};
 use crate::tail::{Subscribe, Tail};
 use crate::trail::{Kind, MESSAGES_MAX};
-use event::Sheet;
+use event::Metrics;
 use machine::{Duration, Time, Wheel};
 use runtime::Seed;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) struct Correlator {
     pub(crate) store: Arc<Store>,
     pub(crate) table: Table,
     pub(crate) wheel: Wheel<Slot>,
-    pub(crate) sheet: Arc<Sheet<Fact>>,
+    pub(crate) metrics: Arc<Metrics<Metric>>,
     pub(crate) losses: Arc<Losses>,
     tail: Tail,
     last_id: u64,
@@ -76,7 +76,7 @@ impl Correlator {
             writer,
             table: Table::new(u64::from_le_bytes(octets)),
             wheel: Wheel::new(seed.now),
-            sheet: Arc::default(),
+            metrics: Arc::default(),
             losses,
             tail: Tail::new(tail),
             last_id: 0,
@@ -112,24 +112,24 @@ impl Correlator {
             }
         }
         let Some(index) = self.trail_of(now_us, arrival) else {
-            return self.sheet.add(Fact::Late, 1);
+            return self.metrics.add(Metric::Late, 1);
         };
         let Some(live) = self.table.at(index) else { return };
         if message.is_some() {
             match live.recognise(entry.payload, entry.source, entry.destination, entry.capture_id) {
                 Repeat::New => {}
-                Repeat::Duplicate => return self.sheet.add(Fact::Duplicates, 1),
+                Repeat::Duplicate => return self.metrics.add(Metric::Duplicates, 1),
                 Repeat::Retransmission => {
                     entry.flags |= RETRANSMISSION;
                     live.trail.retransmissions += 1;
-                    self.sheet.add(Fact::Retransmissions, 1);
+                    self.metrics.add(Metric::Retransmissions, 1);
                 }
             }
         }
         if media::is_media(entry.kind, entry.payload) {
-            self.sheet.add(Fact::Reports, 1);
+            self.metrics.add(Metric::Reports, 1);
             if media::is_report(entry.kind, entry.payload) && !live.keeps_report(now_us) {
-                self.sheet.add(Fact::Thinned, 1);
+                self.metrics.add(Metric::Thinned, 1);
                 return self.learn(now_us, index, &entry, None);
             }
         }
@@ -138,8 +138,8 @@ impl Correlator {
             return self.shed(now_us);
         };
         let is_told = matches!(entry.kind, hep::KIND_LOG | hep::KIND_RTCP);
-        let fact = if is_told { Fact::Events } else { Fact::Messages };
-        self.sheet.add(fact, 1);
+        let metric = if is_told { Metric::Events } else { Metric::Messages };
+        self.metrics.add(metric, 1);
         live.trail.places.push(place);
         self.learn(now_us, index, &entry, message);
     }
@@ -183,7 +183,7 @@ impl Correlator {
         self.table.count(index);
         let Some(live) = self.table.at(index) else { return };
         if changed && self.tail.show(now_us, &live.trail) {
-            self.sheet.add(Fact::TailDropped, 1);
+            self.metrics.add(Metric::TailDropped, 1);
         }
         if changed || live.armed_us == 0 {
             self.arm(index);
@@ -202,7 +202,7 @@ impl Correlator {
     }
 
     fn shed(&mut self, now_us: u64) {
-        self.sheet.add(Fact::Shed, 1);
+        self.metrics.add(Metric::Shed, 1);
         self.losses.shed(now_us);
     }
 
@@ -219,7 +219,7 @@ impl Correlator {
             {
                 if self.believed(entry, Some(message)) == Believed::Never {
                     self.table.unite(index, entry, leg);
-                    self.sheet.set(Fact::Live, self.table.len() as u64);
+                    self.metrics.set(Metric::Live, self.table.len() as u64);
                 }
                 self.adopt(index, entry, Some(message));
             }
@@ -242,7 +242,7 @@ impl Correlator {
         let found = match marked {
             Some(Ok(index)) => index.and_then(|index| self.with_room(now_us, index, None)),
             Some(Err(_)) => {
-                self.sheet.add(Fact::Unjoined, 1);
+                self.metrics.add(Metric::Unjoined, 1);
                 None
             }
             None => None,
@@ -296,13 +296,13 @@ impl Correlator {
         if let Some(slot) = self.table.evicted_for(most, is_dialogue)
             && self.close(now_us, slot.index)
         {
-            self.sheet.add(Fact::Evicted, 1);
+            self.metrics.add(Metric::Evicted, 1);
         }
         // Milliseconds in 42 bits, then a count: unique, and in the order of beginning.
         self.last_id = (self.last_id + 1).max((now_us / 1_000) << 22);
         let slot = self.table.insert(Live::new(self.last_id, at_us, now_us));
-        self.sheet.add(Fact::Opened, 1);
-        self.sheet.set(Fact::Live, self.table.len() as u64);
+        self.metrics.add(Metric::Opened, 1);
+        self.metrics.set(Metric::Live, self.table.len() as u64);
         slot.index
     }
 
@@ -314,27 +314,27 @@ impl Correlator {
             Ok(()) => {}
             Err(store::Refused::Full) => return false,
             Err(store::Refused::Unsound) => {
-                self.sheet.add(Fact::Unsound, 1);
+                self.metrics.add(Metric::Unsound, 1);
                 self.table.remove(index);
-                self.sheet.set(Fact::Live, self.table.len() as u64);
+                self.metrics.set(Metric::Live, self.table.len() as u64);
                 return true;
             }
         }
         let trail = &live.trail;
         if let Some(ms) = trail.post_dial_delay_ms() {
-            self.sheet.observe(Fact::PostDialDelay, ms);
+            self.metrics.observe(Metric::PostDialDelay, ms);
         }
         if let Some(ms) = trail.duration_ms().filter(|_| trail.kind == Kind::Call) {
-            self.sheet.observe(Fact::CallDuration, ms);
+            self.metrics.observe(Metric::CallDuration, ms);
         }
-        self.sheet.add(Fact::Closed, 1);
+        self.metrics.add(Metric::Closed, 1);
         if let Some(live) = self.table.remove(index).filter(|live| live.phase == Phase::Over) {
             self.table.note_closed(now_us, &live.legs);
             if !live.trail.media.is_empty() && live.correlation != 0 {
                 self.table.note_closed(now_us, &[live.correlation]);
             }
         }
-        self.sheet.set(Fact::Live, self.table.len() as u64);
+        self.metrics.set(Metric::Live, self.table.len() as u64);
         true
     }
 
@@ -356,7 +356,7 @@ impl Correlator {
             }
             live.give_up();
             if self.tail.show(now_us, &live.trail) {
-                self.sheet.add(Fact::TailDropped, 1);
+                self.metrics.add(Metric::TailDropped, 1);
             }
             if !self.close(now_us, slot.index) {
                 self.later(now_us, slot.index);

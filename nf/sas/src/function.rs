@@ -10,8 +10,8 @@
 
 use crate::config;
 use crate::correlator::Correlator;
-use crate::facts::Fact;
 use crate::losses::Losses;
+use crate::metrics::Metric;
 use crate::receiver::{self, Arrival, Receiver};
 use crate::tail::Subscribe;
 use machine::Time;
@@ -30,8 +30,8 @@ pub struct Sas {
     receiver: Receiver,
     /// On the first shard.
     correlator: Option<Correlator>,
-    /// Cells that others write and this function shows with its own.
-    beside: Vec<event::Cells>,
+    /// MetricCells that others write and this function shows with its own.
+    beside: Vec<event::MetricCells>,
 }
 
 impl Sas {
@@ -44,20 +44,20 @@ impl Sas {
         losses: Arc<Losses>,
     ) -> Self {
         let correlator = Correlator::new(seed, Arc::clone(&config), opened, tail, losses);
-        let (sheet, losses) = (Arc::clone(&correlator.sheet), Arc::clone(&correlator.losses));
-        let receiver = Receiver { config, sheet, losses };
+        let (metrics, losses) = (Arc::clone(&correlator.metrics), Arc::clone(&correlator.losses));
+        let receiver = Receiver { config, metrics, losses };
         Self { receiver, correlator: Some(correlator), beside: Vec::new() }
     }
 
     /// A further shard, which receives only.
     pub(crate) fn further(config: Arc<config::Sas>, losses: Arc<Losses>) -> Self {
-        let receiver = Receiver { config, sheet: Arc::default(), losses };
+        let receiver = Receiver { config, metrics: Arc::default(), losses };
         Self { receiver, correlator: None, beside: Vec::new() }
     }
 
     /// The same server, showing `cells` with its own.
     #[must_use]
-    pub fn with_cells(mut self, cells: event::Cells) -> Self {
+    pub fn with_cells(mut self, cells: event::MetricCells) -> Self {
         self.beside.push(cells);
         self
     }
@@ -89,7 +89,7 @@ impl Function for Sas {
             (In::Work { work, .. }, Some(correlator)) => correlator.handed(now_us, work),
             // The first shard is behind: as with a disk that is, what comes last is not kept.
             (In::HandedBack { .. }, _) => {
-                receiver.sheet.add(Fact::Shed, 1);
+                receiver.metrics.add(Metric::Shed, 1);
                 receiver.losses.shed(now_us);
             }
             // What is accepted is kept; there is nothing to finish that a restart would not take
@@ -168,9 +168,9 @@ impl Function for Sas {
         !self.is_behind()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         let store = self.correlator.as_ref().map(|correlator| correlator.store.cells());
-        let own = std::iter::once(self.receiver.sheet.cells()).chain(store);
+        let own = std::iter::once(self.receiver.metrics.cells()).chain(store);
         own.chain(self.beside.iter().cloned()).collect()
     }
 }

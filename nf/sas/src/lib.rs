@@ -20,7 +20,6 @@ pub mod config;
 mod correlator;
 pub mod detail;
 pub mod entry;
-mod facts;
 mod function;
 pub mod import;
 mod keys;
@@ -30,6 +29,7 @@ mod live;
 mod live_search;
 mod losses;
 pub mod media;
+mod metrics;
 mod operation;
 pub mod pcapng;
 mod progress;
@@ -44,9 +44,9 @@ pub mod tail;
 pub mod trail;
 
 pub use answer::questions;
-pub use archive::{Archive, AskFn, SasError, SearchFact};
-pub use facts::Fact;
+pub use archive::{Archive, AskFn, SasError, SearchMetric};
 pub use function::{Sas, start};
+pub use metrics::Metric;
 
 /// The record that a trail leaves in the store, for those who fill a store without capturing.
 #[must_use]

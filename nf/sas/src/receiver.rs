@@ -6,11 +6,11 @@
 
 use crate::config;
 use crate::entry::{Entry, MALFORMED};
-use crate::facts::Fact;
 use crate::losses::Losses;
+use crate::metrics::Metric;
 use crate::protocol::{self, Row, Signal};
 use crate::redact;
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,21 +33,21 @@ pub(crate) type Keep<'k> = dyn FnMut(&Arrival<'_>) + 'k;
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) config: Arc<config::Sas>,
-    pub(crate) sheet: Arc<Sheet<Fact>>,
+    pub(crate) metrics: Arc<Metrics<Metric>>,
     pub(crate) losses: Arc<Losses>,
 }
 
 impl Receiver {
     /// Reads one packet.
     pub(crate) fn packet(&self, now: Time, from: SocketAddr, bytes: &[u8], keep: &mut Keep<'_>) {
-        self.sheet.add(Fact::Packets, 1);
+        self.metrics.add(Metric::Packets, 1);
         let packet = match hep::Packet::parse(bytes) {
             Ok(packet) => packet,
-            Err(_) => return self.sheet.add(Fact::MalformedPackets, 1),
+            Err(_) => return self.metrics.add(Metric::MalformedPackets, 1),
         };
         if !self.config.admits(packet.auth_key) {
             self.losses.stranger(now.as_micros(), from.ip());
-            return self.sheet.add(Fact::Unauthenticated, 1);
+            return self.metrics.add(Metric::Unauthenticated, 1);
         }
         if !packet.payload.is_empty() {
             return self.captured(now, &packet, keep);
@@ -60,7 +60,7 @@ impl Receiver {
             Some(payload) => {
                 self.captured(now, &hep::Packet { payload: &payload, ..packet }, keep);
             }
-            None => self.sheet.add(Fact::Refused, 1),
+            None => self.metrics.add(Metric::Refused, 1),
         }
     }
 
@@ -83,17 +83,17 @@ impl Receiver {
             hep::KIND_LOG => match redact::event(entry.payload, &self.config.keep) {
                 None => keep(&Arrival { entry, message: None }),
                 Some(payload) => {
-                    self.sheet.add(Fact::Redacted, 1);
+                    self.metrics.add(Metric::Redacted, 1);
                     let entry = Entry { payload: &payload, ..entry };
                     keep(&Arrival { entry, message: None });
                 }
             },
             hep::KIND_RTCP => keep(&Arrival { entry, message: None }),
-            hep::KIND_SIP if is_keep_alive => self.sheet.add(Fact::Refused, 1),
+            hep::KIND_SIP if is_keep_alive => self.metrics.add(Metric::Refused, 1),
             kind => match protocol::row(kind) {
                 Some(row) => self.understood(row, entry, keep),
                 None if hep::signalling(kind).is_some() => keep(&Arrival { entry, message: None }),
-                None => self.sheet.add(Fact::Refused, 1),
+                None => self.metrics.add(Metric::Refused, 1),
             },
         }
     }
@@ -103,10 +103,10 @@ impl Receiver {
         (row.take)(entry.payload, &self.config.keep, &mut |taken| {
             let mut entry = Entry { payload: taken.payload, ..entry };
             if taken.is_redacted {
-                self.sheet.add(Fact::Redacted, 1);
+                self.metrics.add(Metric::Redacted, 1);
             }
             if taken.is_malformed {
-                self.sheet.add(Fact::MalformedMessages, 1);
+                self.metrics.add(Metric::MalformedMessages, 1);
                 if taken.signal.is_none() {
                     entry.flags |= MALFORMED;
                 }

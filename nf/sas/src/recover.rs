@@ -3,8 +3,8 @@
 
 use crate::correlator::Correlator;
 use crate::entry::Entry;
-use crate::facts::Fact;
 use crate::live::Live;
+use crate::metrics::Metric;
 use crate::protocol::{self, Signal};
 use crate::trail::{Kind, Trail};
 use machine::Time;
@@ -33,8 +33,8 @@ impl Correlator {
         if let Err(error) = outcome {
             tracing::error!(%error, "trails that ran before could not all be taken up");
         }
-        self.sheet.add(Fact::Recovered, slots.len() as u64);
-        self.sheet.set(Fact::Live, self.table.len() as u64);
+        self.metrics.add(Metric::Recovered, slots.len() as u64);
+        self.metrics.set(Metric::Live, self.table.len() as u64);
         for index in slots.into_values() {
             self.arm(index);
         }

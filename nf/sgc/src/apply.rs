@@ -3,7 +3,7 @@
 
 use crate::Gateway;
 use crate::config::{ApplicationServer, Peer, Sgc};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::screening::OwnPoints;
 use crate::user::Users;
 use config::{Issue, interrupted};
@@ -30,7 +30,7 @@ impl Gateway {
         self.sccp.configure(now, Some(&old), &next);
         let mut wants = Vec::new();
         if !self.sccp.tick(now, &mut wants) {
-            self.facts.add(Fact::Circular, 1);
+            self.metrics.add(Metric::Circular, 1);
         }
         self.send_all(now, wants);
         self.join(now, &next);

@@ -6,7 +6,7 @@ use crate::alarms::blocked_why;
 use crate::clustered::DrainRow;
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
 use crate::doors::{ApplicationRow, InstanceRow};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::operations;
 use crate::ping::PingRow;
 use crate::rule_rows::{RuleHitRow, RuleSetRow, show_rules_of_sets, show_sets};
@@ -283,13 +283,13 @@ impl Gateway {
 
     /// Brings the gauges up to date.
     fn gauges(&self) {
-        let facts = &self.facts;
+        let metrics = &self.metrics;
         let links = || self.links.iter().map(|(_, link)| link);
         let up = links().filter(|link| link.state == State::Up).count();
-        facts.set(Fact::Associated, up as u64);
-        facts.set(Fact::Lacking, (links().count() - up) as u64);
+        metrics.set(Metric::Associated, up as u64);
+        metrics.set(Metric::Lacking, (links().count() - up) as u64);
         let level = links().map(|link| link.congestion).max().unwrap_or(0);
-        facts.set(Fact::Congestion, level.into());
+        metrics.set(Metric::Congestion, level.into());
         let (mut active, mut pending, mut down, mut waiting) = (0, 0, 0, 0);
         for server in self.process.servers() {
             waiting += self.process.waiting(server) as u64;
@@ -299,17 +299,17 @@ impl Gateway {
                 _ => down += 1,
             }
         }
-        facts.set(Fact::ServersActive, active);
-        facts.set(Fact::ServersPending, pending);
-        facts.set(Fact::ServersDown, down);
-        facts.set(Fact::Waiting, waiting);
+        metrics.set(Metric::ServersActive, active);
+        metrics.set(Metric::ServersPending, pending);
+        metrics.set(Metric::ServersDown, down);
+        metrics.set(Metric::Waiting, waiting);
         let places: usize = self.sccp.rules.iter().map(Set::known).sum();
-        facts.set(Fact::RuledPlaces, places as u64);
-        self.show_application_facts();
-        self.sccp.show_cluster_facts(&self.tables);
+        metrics.set(Metric::RuledPlaces, places as u64);
+        self.show_application_metrics();
+        self.sccp.show_cluster_metrics(&self.tables);
         operations::show(self);
         let transactions = &self.sccp.transactions;
-        transactions.facts().set(tcap::Fact::Dialogues, transactions.len() as u64);
+        transactions.metrics().set(tcap::Metric::Dialogues, transactions.len() as u64);
         self.links.show(&self.peer_table, |peer| {
             let Some(status) = self.process.peer_status(peer) else { return (0, false) };
             let active = status.servers.iter().filter(|it| self.process.is_active(peer, **it));
@@ -317,28 +317,28 @@ impl Gateway {
         });
     }
 
-    /// The facts that the links have counted.
+    /// The metrics that the links have counted.
     pub(crate) fn publish_counts(&self) {
         let counts = self.links.counts();
         let rows = [
-            (Fact::Attempts, counts.attempts),
-            (Fact::Refused, counts.refused),
-            (Fact::ClaimRefused, counts.claims_refused),
-            (Fact::Unsent, counts.unsent),
-            (Fact::TransportShed, counts.shed),
-            (Fact::Lost, counts.lost),
+            (Metric::Attempts, counts.attempts),
+            (Metric::Refused, counts.refused),
+            (Metric::ClaimRefused, counts.claims_refused),
+            (Metric::Unsent, counts.unsent),
+            (Metric::TransportShed, counts.shed),
+            (Metric::Lost, counts.lost),
         ];
-        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+        rows.into_iter().for_each(|(metric, count)| self.metrics.set(metric, count));
         self.sccp.count_cluster(&self.tables);
         let ruled = self.sccp.rules.totals();
         let rows = [
-            (Fact::RuledJudged, ruled.judged),
-            (Fact::RuledHits, ruled.hits),
-            (Fact::RuledRefused, ruled.refused),
-            (Fact::RuledUnreadable, ruled.unreadable),
-            (Fact::RuledSegments, ruled.segments),
+            (Metric::RuledJudged, ruled.judged),
+            (Metric::RuledHits, ruled.hits),
+            (Metric::RuledRefused, ruled.refused),
+            (Metric::RuledUnreadable, ruled.unreadable),
+            (Metric::RuledSegments, ruled.segments),
         ];
-        rows.into_iter().for_each(|(fact, count)| self.facts.set(fact, count));
+        rows.into_iter().for_each(|(metric, count)| self.metrics.set(metric, count));
     }
 
     /// The name of an Application Server: as configured, or that of its Routing Context.

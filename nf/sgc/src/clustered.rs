@@ -11,12 +11,12 @@ mod arrivals;
 mod moves;
 mod show;
 
-pub use show::{ClusterFact, PartitionFact, PartitionTable};
+pub use show::{ClusterMetric, PartitionMetric, PartitionTable};
 pub(crate) use show::{DrainRow, partition_table};
 
 use crate::Gateway;
 use crate::config::Sgc;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use cluster::{Batch, Change, Clustered, Post, Settings};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -45,7 +45,7 @@ impl Gateway {
             return;
         }
         if let Some(transfer) = self.sccp.of_group(now, input) {
-            self.facts.add(Fact::Sent, 1);
+            self.metrics.add(Metric::Sent, 1);
             self.dispatch(now, transfer);
         }
         self.run(now, out);
@@ -77,7 +77,7 @@ impl Gateway {
     fn run_sccp(&mut self, now: Time, by: Option<m3ua::PeerId>) {
         let mut wants = Vec::new();
         if !self.sccp.run(now, &mut wants) {
-            self.facts.add(Fact::Circular, 1);
+            self.metrics.add(Metric::Circular, 1);
         }
         self.undelivered(now, by);
         self.send(now, by, wants);

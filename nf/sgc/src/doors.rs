@@ -8,7 +8,7 @@
 
 use crate::Gateway;
 use crate::config::application::{Absent, Door, INSTANCES_MAX, Place, SOCKET_OCTETS, is_door};
-use crate::facts::ApplicationFact;
+use crate::metrics::ApplicationMetric;
 use event::Table;
 use machine::bucket::{Bucket, Rate};
 use machine::{Duration, Time};
@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 const PORT_BITS: u32 = 48;
 
 /// What is counted of each application.
-pub type ApplicationTable = Table<ApplicationFact, 1>;
+pub type ApplicationTable = Table<ApplicationMetric, 1>;
 
 /// An empty table.
 #[must_use]
@@ -440,9 +440,9 @@ impl Gateway {
         }
     }
 
-    /// Brings the facts of applications up to date.
-    pub(crate) fn show_application_facts(&self) {
-        use ApplicationFact as F;
+    /// Brings the metrics of applications up to date.
+    pub(crate) fn show_application_metrics(&self) {
+        use ApplicationMetric as F;
         let rows = self.sccp.applications().iter().map(|(name, end)| {
             let status = end.status();
             let c = status.counts;

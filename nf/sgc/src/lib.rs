@@ -20,8 +20,8 @@ mod ask;
 mod clustered;
 pub mod config;
 mod doors;
-mod facts;
 mod filling;
+mod metrics;
 mod network;
 mod operations;
 mod ping;
@@ -38,13 +38,13 @@ mod user;
 
 pub use ask::questions;
 pub use cluster::Nodes;
-pub use clustered::{ClusterFact, PartitionFact, PartitionTable};
+pub use clustered::{ClusterMetric, PartitionMetric, PartitionTable};
 pub use doors::ApplicationTable;
-pub use facts::{ApplicationFact, Fact};
-pub use operations::{FailureFact, FailureTable, OperationFact, OperationTable, empty_tables};
+pub use metrics::{ApplicationMetric, Metric};
+pub use operations::{FailureMetric, FailureTable, OperationMetric, OperationTable, empty_tables};
 
 use config::{CAPTURE_PORT, Sgc};
-use event::Sheet;
+use event::Metrics;
 use m3ua::codec::ServerState;
 use m3ua::{Availability, In as Input, Indication, Out, Process, ServerId};
 use m3ua_stack::Links;
@@ -80,7 +80,7 @@ pub struct Gateway {
     doors: doors::Doors,
     tables: operations::Tables,
     told: relay::Told,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     peer_table: m3ua_stack::PeerTable,
     /// How long the messages of this turn have waited.
     delay: Duration,
@@ -144,7 +144,7 @@ impl Gateway {
             doors: doors::Doors::new(seed.now, is_real),
             tables: operations::Tables::new(),
             told: relay::Told::default(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             peer_table: m3ua_stack::peer_table(),
             delay: Duration::ZERO,
             is_draining: false,
@@ -280,7 +280,7 @@ impl Function for Gateway {
     fn waited(&mut self, _now: Time, delay: Duration) {
         self.delay = delay;
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-        self.facts.observe(Fact::QueueDelay, micros);
+        self.metrics.observe(Metric::QueueDelay, micros);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -289,7 +289,7 @@ impl Function for Gateway {
         if self.sccp.deadline().is_some_and(|at| at <= now) {
             let mut wants = Vec::new();
             if !self.sccp.tick(now, &mut wants) {
-                self.facts.add(Fact::Circular, 1);
+                self.metrics.add(Metric::Circular, 1);
             }
             self.send_all(now, wants);
         }
@@ -374,10 +374,10 @@ impl Function for Gateway {
         self.links.is_closed() && self.sccp.clustered.as_deref().is_none_or(is_empty)
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         let doorway = self.links.sctp().map(sctp_stack::SctpEndpoint::cells);
-        let (sccp, tcap) = (self.sccp.node.facts(), self.sccp.transactions.facts());
-        let own = [self.facts.cells(), self.peer_table.cells(), self.process.facts().cells()];
+        let (sccp, tcap) = (self.sccp.node.metrics(), self.sccp.transactions.metrics());
+        let own = [self.metrics.cells(), self.peer_table.cells(), self.process.metrics().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
         let clustered = self.sccp.clustered.as_deref();
         let clustered = clustered.map(|it| [it.link_cells(), Some(self.tables.cluster.cells())]);

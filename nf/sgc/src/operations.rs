@@ -3,9 +3,9 @@
 use crate::Gateway;
 use event::Table;
 
-event::facts! {
+event::metrics! {
     /// What is counted of an operation of an application.
-    pub enum OperationFact {
+    pub enum OperationMetric {
         /// A peer has asked for it.
         AskedThere = Counter, "sgc_operation_asked_there_total";
         /// The application has asked for it.
@@ -17,10 +17,10 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// How often operations and dialogues of an application failed for one cause: an error, a
     /// reject, an abort, no answer in time, or a message that came back.
-    pub enum FailureFact {
+    pub enum FailureMetric {
         /// The application said so.
         SaidHere = Counter, "sgc_failures_said_here_total";
         /// A peer said so, or nothing came of it.
@@ -29,13 +29,13 @@ event::facts! {
 }
 
 /// By application and operation; rows of MAP and CAP, and `other`, are all that there may be.
-pub type OperationTable = Table<OperationFact, 2>;
+pub type OperationTable = Table<OperationMetric, 2>;
 /// By application and cause; rows of MAP, CAP and TCAP, and `other`, are all that there may be.
-pub type FailureTable = Table<FailureFact, 2>;
+pub type FailureTable = Table<FailureMetric, 2>;
 
 /// The tables of applications without a row.
 #[must_use]
-pub fn empty_tables() -> Vec<event::Cells> {
+pub fn empty_tables() -> Vec<event::MetricCells> {
     let tables = Tables::new();
     tables.cells().into_iter().chain([tables.cluster.cells()]).collect()
 }
@@ -47,7 +47,7 @@ pub(crate) struct Tables {
     failures: FailureTable,
     pub(crate) partitions: crate::PartitionTable,
     /// Of a node of a cluster.
-    pub(crate) cluster: event::Sheet<crate::ClusterFact>,
+    pub(crate) cluster: event::Metrics<crate::ClusterMetric>,
 }
 
 impl Tables {
@@ -55,11 +55,11 @@ impl Tables {
         let applications = crate::doors::application_table();
         let operations = Table::new(&["application", "operation"]);
         let failures = Table::new(&["application", "cause"]);
-        let (partitions, cluster) = (crate::clustered::partition_table(), event::Sheet::new());
+        let (partitions, cluster) = (crate::clustered::partition_table(), event::Metrics::new());
         Self { applications, operations, failures, partitions, cluster }
     }
 
-    pub(crate) fn cells(&self) -> [event::Cells; 4] {
+    pub(crate) fn cells(&self) -> [event::MetricCells; 4] {
         let applications = [self.applications.cells(), self.operations.cells()];
         let [a, b] = applications;
         [a, b, self.failures.cells(), self.partitions.cells()]
@@ -68,7 +68,7 @@ impl Tables {
 
 /// Brings the tables up to date.
 pub(crate) fn show(of: &Gateway) {
-    use {FailureFact as C, OperationFact as F};
+    use {FailureMetric as C, OperationMetric as F};
     let applications = || of.sccp.applications().iter();
     let operations = applications().flat_map(|(name, end)| {
         end.tally().operations().map(move |(operation, counts)| {

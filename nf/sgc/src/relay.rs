@@ -11,7 +11,7 @@
 //! ```
 
 use crate::Gateway;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::sccp_node::SccpNode;
 use crate::screening::Context;
 use crate::user::User;
@@ -33,13 +33,13 @@ pub(crate) type Told = HashMap<PeerId, (PointCode, Time)>;
 impl Gateway {
     /// An MSU came from a peer.
     pub(crate) fn relay(&mut self, now: Time, from: PeerId, transfer: Transfer) {
-        self.facts.add(Fact::Received, 1);
-        let of = Context { process: &self.process, own: &self.own, facts: &self.facts };
+        self.metrics.add(Metric::Received, 1);
+        let of = Context { process: &self.process, own: &self.own, metrics: &self.metrics };
         if !self.screening.lets(now, from, &transfer, of) {
             return;
         }
         if self.has_waited(transfer.mp) {
-            return self.facts.add(Fact::Overload, 1);
+            return self.metrics.add(Metric::Overload, 1);
         }
         match self.ruled(now, from, &transfer) {
             Some(sent) => self.refused(now, from, &transfer, sent),
@@ -54,12 +54,12 @@ impl Gateway {
         }
         let server = self.process.server_for(&transfer);
         if server.is_some_and(|server| self.process.is_member(from, server)) {
-            return self.facts.add(Fact::Circular, 1);
+            return self.metrics.add(Metric::Circular, 1);
         }
         let role = self.links.link(from).map(|link| link.config.role());
         if server.is_none() && role == Some(Role::Asp) {
             // From a gateway, with no key here: another gateway would send it back again.
-            return self.facts.add(Fact::NoRoute, 1);
+            return self.metrics.add(Metric::NoRoute, 1);
         }
         let (network, dpc) = (transfer.network, transfer.dpc);
         let copy = self.sccp.clustered.is_some().then(|| transfer.clone());
@@ -92,7 +92,7 @@ impl Gateway {
 
     /// What the MSUs of peers are held against.
     pub(crate) fn context(&self) -> Context<'_> {
-        Context { process: &self.process, own: &self.own, facts: &self.facts }
+        Context { process: &self.process, own: &self.own, metrics: &self.metrics }
     }
 
     /// What SCCP could not deliver in this turn is told, on the trail of that peer.
@@ -111,7 +111,7 @@ impl Gateway {
         self.process.step(now, In::Transfer(transfer), &mut self.outs);
         let is_lost = |out: &Out| matches!(out, Out::Indicate(Indication::Unroutable(..)));
         let has_way = !self.outs[first..].iter().any(is_lost);
-        self.facts.add(if has_way { Fact::Relayed } else { Fact::NoRoute }, 1);
+        self.metrics.add(if has_way { Metric::Relayed } else { Metric::NoRoute }, 1);
         has_way
     }
 
@@ -119,18 +119,18 @@ impl Gateway {
     fn local(&mut self, now: Time, from: PeerId, transfer: Transfer) {
         let (network, dpc, user) = (transfer.network, transfer.dpc, transfer.si);
         let Some(found) = self.users.of(user) else {
-            self.facts.add(Fact::NoUser, 1);
+            self.metrics.add(Metric::NoUser, 1);
             let cause = UserCause { cause: UNEQUIPPED, user: user.into() };
             return self.tell(now, from, network, dpc, Some(cause));
         };
-        self.facts.add(Fact::Local, 1);
+        self.metrics.add(Metric::Local, 1);
         if self.crosses_to_connection(&transfer) {
             return;
         }
         self.tell_management(&transfer);
         let mut wants = Vec::new();
         if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {
-            self.facts.add(Fact::Circular, 1);
+            self.metrics.add(Metric::Circular, 1);
         }
         self.undelivered(now, Some(from));
         self.trails.rules_refused(now, &self.links, &mut self.sccp);
@@ -146,16 +146,16 @@ impl Gateway {
     pub(crate) fn send(&mut self, now: Time, because_of: Option<PeerId>, mut wants: Vec<Transfer>) {
         loop {
             if let Some(peer) = because_of {
-                let of = Context { process: &self.process, own: &self.own, facts: &self.facts };
+                let of = Context { process: &self.process, own: &self.own, metrics: &self.metrics };
                 self.screening.lets_reach(now, peer, &mut wants, of);
             }
             if wants.is_empty() {
                 return;
             }
             for transfer in core::mem::take(&mut wants) {
-                self.facts.add(Fact::Sent, 1);
+                self.metrics.add(Metric::Sent, 1);
                 if self.is_own(transfer.network, transfer.dpc) {
-                    self.facts.add(Fact::Circular, 1);
+                    self.metrics.add(Metric::Circular, 1);
                     continue;
                 }
                 let is_sccp = self.users.of(transfer.si) == Some(User::Sccp);

@@ -5,8 +5,8 @@
 //! the network, and what it charges, go by the origin.
 
 use crate::config::{Origins, Screen, Sgc};
-use crate::facts::Fact;
-use event::Sheet;
+use crate::metrics::Metric;
+use event::Metrics;
 use hashbrown::HashMap;
 use m3ua::codec::{Affected, NetworkAppearance, PointCode};
 use m3ua::{Cause, Indication, PeerId, Process, Transfer};
@@ -31,12 +31,12 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    const fn fact(self) -> Fact {
+    const fn metric(self) -> Metric {
         match self {
-            Self::Own => Fact::ScreenedOwn,
-            Self::Origin => Fact::ScreenedOrigin,
-            Self::Destination => Fact::ScreenedDestination,
-            Self::Service => Fact::ScreenedService,
+            Self::Own => Metric::ScreenedOwn,
+            Self::Origin => Metric::ScreenedOrigin,
+            Self::Destination => Metric::ScreenedDestination,
+            Self::Service => Metric::ScreenedService,
         }
     }
 
@@ -91,7 +91,7 @@ impl OwnPoints {
 pub(crate) struct Context<'a> {
     pub(crate) process: &'a Process,
     pub(crate) own: &'a OwnPoints,
-    pub(crate) facts: &'a Sheet<Fact>,
+    pub(crate) metrics: &'a Metrics<Metric>,
 }
 
 impl Context<'_> {
@@ -156,7 +156,7 @@ impl Screening {
         of: Context<'_>,
     ) -> bool {
         let Some(why) = self.screened(from, transfer, of) else { return true };
-        of.facts.add(why.fact(), 1);
+        of.metrics.add(why.metric(), 1);
         self.offended(now, from, why, transfer);
         false
     }
@@ -214,7 +214,7 @@ impl Screening {
             match is_let {
                 true => wants.push(want),
                 false => {
-                    of.facts.add(Why::Destination.fact(), 1);
+                    of.metrics.add(Why::Destination.metric(), 1);
                     self.offended(now, from, Why::Destination, &want);
                 }
             }
@@ -241,7 +241,7 @@ impl Screening {
             _ => self.may_say(from, network, affected, of),
         };
         if !is_let {
-            of.facts.add(Fact::ScreenedNetwork, 1);
+            of.metrics.add(Metric::ScreenedNetwork, 1);
         }
         is_let
     }

@@ -25,7 +25,7 @@ pub(crate) use work::{Transit, Work};
 
 use crate::Gateway;
 use crate::config::Sgc;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use machine::Time;
 use runtime::{Effects, Seed};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub(crate) fn handed_back(gateway: &mut Gateway, now: Time, to: u16, work: &[u8]
     // What is said of it goes to where its sender may send, as an answer would.
     let by = work.by();
     if gateway.sccp.handed_back(now, to, work) {
-        gateway.facts.add(Fact::Unserved, 1);
+        gateway.metrics.add(Metric::Unserved, 1);
     }
     let mut wants = Vec::new();
     gateway.sccp.run(now, &mut wants);

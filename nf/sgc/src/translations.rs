@@ -215,9 +215,9 @@ impl SccpNode {
     }
 
     pub(crate) fn show_tcap(&self) -> Vec<TcapRow> {
-        let facts = self.transactions.facts();
-        let read = |fact| facts.read(fact);
-        use tcap::Fact as F;
+        let metrics = self.transactions.metrics();
+        let read = |metric| metrics.read(metric);
+        use tcap::Metric as F;
         if !self.part().has_dialogues() {
             return Vec::new();
         }

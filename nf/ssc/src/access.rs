@@ -1,7 +1,7 @@
 //! IMS access between the wire and the controller: what comes by associations, what phones must
 //! say first, and what leaves to them.
 
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::{Arrived, Controller};
 use ims::{Leaving, Packet, Verdict};
 use machine::Time;
@@ -67,7 +67,7 @@ pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Ef
         },
         Verdict::Refused => {
             controller.seen(at, None);
-            controller.egress.facts.add(Fact::Refused, 1);
+            controller.egress.metrics.add(Metric::Refused, 1);
             let to = upstream(&at.flow, at.message);
             controller.egress.send(at.now, to, None, out, |buffer| buffer.extend_from_slice(&text));
         }

@@ -4,7 +4,7 @@ pub(crate) mod rows;
 
 use crate::Controller;
 use crate::call::{Call, State};
-use crate::facts::{Fact, show_next_hops};
+use crate::metrics::{Metric, show_next_hops};
 use crate::replica::Left;
 use admission::{LimitRow, PoolRow, ReportRow, UnitsRow};
 use ims::{ExplainRow, IpsecRow, RegEventRow};
@@ -56,7 +56,7 @@ questions! {
     Ask "limits" [] -> Vec<Either<LimitRow, UnitsRow>>, |it, _| Ok(it.overload.limits.show());
     /// What each shard holds of the site's pool of sessions.
     Ask "pool" [] -> Vec<PoolRow>, |it, asked| {
-        let refused = it.egress.facts.read(Fact::PoolRefused);
+        let refused = it.egress.metrics.read(Metric::PoolRefused);
         let is_standby = it.pair.state.is_standby();
         let live = it.overload.limits.sessions();
         Ok(it.overload.share.show(asked.now, it.shard, live, is_standby, refused))
@@ -118,7 +118,7 @@ pub(crate) fn answer(
     out: &mut Effects,
 ) -> Result<Value, AskError> {
     gauges(of);
-    of.policing.gauges(now, &of.egress.facts);
+    of.policing.gauges(now, &of.egress.metrics);
     pool_gauges(of, now);
     of.media.gauges();
     let serve = question::find(QUESTIONS, &ask.path);
@@ -128,25 +128,25 @@ pub(crate) fn answer(
 
 /// Brings the gauges up to date.
 pub(crate) fn gauges(of: &Controller) {
-    let facts = &of.egress.facts;
-    facts.set(Fact::CallsLive, of.calls.table.len() as u64);
-    facts.set(Fact::OctetsUnderway, of.calls.relays.octets() as u64);
-    facts.set(Fact::RelaysLive, of.calls.relays.len() as u64);
-    facts.set(Fact::Captured, of.egress.capture.captured);
-    facts.set(Fact::CaptureShed, of.egress.capture.shed);
-    facts.set(Fact::CaptureThinned, of.egress.capture.thinned);
-    facts.set(Fact::TransactionsLive, of.transactions.len() as u64);
-    facts.set(Fact::BindingsLive, of.registrar.len() as u64);
-    facts.set(Fact::UnitsLive, of.overload.limits.units().into());
-    facts.set(Fact::Overloaded, of.overload.admission.overloaded_since().is_some().into());
-    facts.set(Fact::CallsWaiting, of.overload.waiting.len() as u64);
-    facts.set(Fact::TargetsDown, of.border.hops.down() as u64);
+    let metrics = &of.egress.metrics;
+    metrics.set(Metric::CallsLive, of.calls.table.len() as u64);
+    metrics.set(Metric::OctetsUnderway, of.calls.relays.octets() as u64);
+    metrics.set(Metric::RelaysLive, of.calls.relays.len() as u64);
+    metrics.set(Metric::Captured, of.egress.capture.captured);
+    metrics.set(Metric::CaptureShed, of.egress.capture.shed);
+    metrics.set(Metric::CaptureThinned, of.egress.capture.thinned);
+    metrics.set(Metric::TransactionsLive, of.transactions.len() as u64);
+    metrics.set(Metric::BindingsLive, of.registrar.len() as u64);
+    metrics.set(Metric::UnitsLive, of.overload.limits.units().into());
+    metrics.set(Metric::Overloaded, of.overload.admission.overloaded_since().is_some().into());
+    metrics.set(Metric::CallsWaiting, of.overload.waiting.len() as u64);
+    metrics.set(Metric::TargetsDown, of.border.hops.down() as u64);
 }
 
 fn pool_gauges(of: &Controller, now: Time) {
-    let (facts, share) = (&of.egress.facts, &of.overload.share);
-    facts.set(Fact::PoolHeld, share.held().into());
-    facts.set(Fact::PoolKeeperAway, share.is_away(now).into());
+    let (metrics, share) = (&of.egress.metrics, &of.overload.share);
+    metrics.set(Metric::PoolHeld, share.held().into());
+    metrics.set(Metric::PoolKeeperAway, share.is_away(now).into());
 }
 
 fn show_registrations(

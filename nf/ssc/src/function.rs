@@ -1,7 +1,7 @@
 //! The controller as what a shard runs: what comes in, what time brings, another configuration.
 
 use crate::config::{self, MEDIA_PORT};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::{Controller, PING_OCTETS, access, ask, media, reg_event, shed, timers};
 use machine::narrow::micros;
 use machine::{Duration, Time};
@@ -58,7 +58,7 @@ impl Function for Controller {
         self.overload.waiting.waited(if is_off { Duration::ZERO } else { delay });
         let whole = self.overload.admission.whole(now);
         self.egress.capture.whole = if self.config.overload.thin_captures { whole } else { ALL };
-        self.egress.facts.observe(Fact::QueueDelay, micros(delay));
+        self.egress.metrics.observe(Metric::QueueDelay, micros(delay));
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -185,10 +185,10 @@ impl Function for Controller {
         self.calls.is_empty() && self.overload.waiting.is_empty()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
-        let media = self.media.facts.cells();
+    fn cells(&self) -> Vec<event::MetricCells> {
+        let media = self.media.metrics.cells();
         let [agreements, esp, reg_events] = self.ims.cells();
-        let own = [self.egress.facts.cells(), self.next_hop_table.cells(), media];
+        let own = [self.egress.metrics.cells(), self.next_hop_table.cells(), media];
         own.into_iter().chain([agreements, esp, reg_events]).collect()
     }
 }

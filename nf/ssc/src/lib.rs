@@ -20,10 +20,10 @@ mod ask;
 mod call;
 pub mod config;
 mod egress;
-mod facts;
 mod function;
 mod limit;
 mod media;
+mod metrics;
 mod probe;
 mod refusal;
 mod reg_event;
@@ -33,7 +33,7 @@ mod shed;
 mod source_policing;
 
 pub use ask::questions;
-pub use facts::{Fact, NextHopFact, next_hop_table};
+pub use metrics::{Metric, NextHopMetric, next_hop_table};
 
 use admission::{Emergencies, OverloadControl, Refused};
 use call::calls::Calls;
@@ -118,7 +118,7 @@ pub struct Controller {
     /// What every message passes on its way in and out.
     egress: Egress,
     /// What is counted of each target of a next hop.
-    next_hop_table: facts::NextHopTable,
+    next_hop_table: metrics::NextHopTable,
     /// The other node of the pair.
     pair: Pair,
     shard: u16,
@@ -193,13 +193,13 @@ impl Controller {
             border: &self.border,
             registrar: &self.registrar,
             refused: &self.overload.refused,
-            facts: &self.egress.facts,
+            metrics: &self.egress.metrics,
             challenge_realm: self.config.shield.challenge_realm.as_deref(),
         };
         if !self.policing.is_admitted(&arriving, &by, out) {
             return;
         }
-        self.egress.facts.add(Fact::MessagesReceived, 1);
+        self.egress.metrics.add(Metric::MessagesReceived, 1);
         self.overload.waiting.look(flow.port.0);
         let mut text = self.policing.text();
         let bytes = self.policing.without_proof(now, &flow, bytes, &mut text);
@@ -225,7 +225,7 @@ impl Controller {
             let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
             if let Some(realm) = door.map(|door| door.realm) {
                 let waited_us = micros(now.since(call.at));
-                self.egress.facts.observe(Fact::QueueDelay, waited_us);
+                self.egress.metrics.observe(Metric::QueueDelay, waited_us);
                 self.read(now, call.source, realm, &call.bytes, out);
             }
         }
@@ -255,7 +255,7 @@ impl Controller {
         {
             return self.ruled(at, out);
         }
-        self.egress.facts.add(Fact::ClaimsRemoved, 1);
+        self.egress.metrics.add(Metric::ClaimsRemoved, 1);
         match Message::parse_in(&mut room, &honest) {
             Ok(message) => self.ruled(&Arrived { message, ..*at }, out),
             Err(offence) => self.malformed(at.now, at.flow, at.raw, &offence, out),
@@ -290,7 +290,7 @@ impl Controller {
                 }
             }
             Err(offence) => {
-                self.egress.facts.add(Fact::Unpassable, 1);
+                self.egress.metrics.add(Metric::Unpassable, 1);
                 self.malformed(at.now, at.flow, at.raw, &offence, out);
             }
         }
@@ -315,7 +315,7 @@ impl Controller {
             Arrival::Cancel { id, invite } => self.cancelled(at, id, invite, out),
             Arrival::AckNon2xx(_) => self.seen(at, None),
             Arrival::Absorbed => {
-                self.egress.facts.add(Fact::Retransmissions, 1);
+                self.egress.metrics.add(Metric::Retransmissions, 1);
                 self.seen(at, None);
             }
             Arrival::Repeated(server) => self.repeat(at, server, out),
@@ -458,7 +458,7 @@ impl Controller {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
             return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
         }
-        self.egress.facts.add(Fact::Malformed, 1);
+        self.egress.metrics.add(Metric::Malformed, 1);
         self.policing.malformed(now, &flow, &self.border, &self.registrar);
         if RequestHead::read(bytes).is_some_and(|head| head.is_emergency(false)) {
             self.takes_call_for_help(now, &flow);
@@ -509,7 +509,7 @@ impl Controller {
         let is_theirs = bytes.starts_with(b"ACK ") || bytes.starts_with(b"CANCEL ");
         let write = |buffer: &mut Vec<u8>| buffer.extend_from_slice(bytes);
         if is_theirs {
-            self.egress.facts.add(Fact::Resent, 1);
+            self.egress.metrics.add(Metric::Resent, 1);
             self.egress.send(now, to, None, out, write);
         } else {
             self.egress.send_again(now, to, out, write);

@@ -1,23 +1,23 @@
 //! Limits where calls begin and end.
 
 use crate::Arrived;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::Refusal;
 use admission::{Asking, Callers, Excess, Grant, Kind, OverloadControl};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::slots::Key;
 use sip::Method;
 use sip_stack::route::Way;
 
 /// What counts the calls that exceed a limit of this kind.
-const fn fact(kind: Kind) -> Fact {
+const fn metric(kind: Kind) -> Metric {
     match kind {
-        Kind::Pool => Fact::PoolRefused,
-        Kind::Units => Fact::UnitsRefused,
-        Kind::Realm => Fact::RealmRefused,
-        Kind::NextHop => Fact::NextHopRefused,
-        Kind::Subscriber => Fact::SubscriberRefused,
+        Kind::Pool => Metric::PoolRefused,
+        Kind::Units => Metric::UnitsRefused,
+        Kind::Realm => Metric::RealmRefused,
+        Kind::NextHop => Metric::NextHopRefused,
+        Kind::Subscriber => Metric::SubscriberRefused,
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Limiting<'a> {
     pub(crate) overload: &'a mut OverloadControl,
     pub(crate) callers: Callers<'a>,
     pub(crate) media: &'a media_stack::Client,
-    pub(crate) facts: &'a Sheet<Fact>,
+    pub(crate) metrics: &'a Metrics<Metric>,
 }
 
 impl Limiting<'_> {
@@ -53,7 +53,7 @@ impl Limiting<'_> {
         let live = self.overload.limits.sessions();
         let pooled = self.overload.share.admits(at.now, live, is_emergency);
         let pooled = pooled.map(|is_beyond| {
-            self.facts.add(Fact::PoolOverdraft, is_beyond.into());
+            self.metrics.add(Metric::PoolOverdraft, is_beyond.into());
         });
         let is_own = self.overload.limits.has_subscribers(at.realm);
         let caller = if is_own {
@@ -82,7 +82,7 @@ impl Limiting<'_> {
             if is_emergency {
                 return Ok(Grant::default());
             }
-            self.facts.add(fact(excess.kind), 1);
+            self.metrics.add(metric(excess.kind), 1);
             if excess.kind == Kind::Subscriber {
                 self.overload.limits.note_refused(&asking, &caller);
             }

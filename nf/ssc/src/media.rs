@@ -4,9 +4,9 @@
 use crate::Arrived;
 use crate::call::calls::Calls;
 use crate::config::{MEDIA_PORT, Ssc};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::Refusal;
-use event::Sheet;
+use event::Metrics;
 use machine::identity::Side;
 use machine::slots::Key;
 use media_stack::{Client, Crossing, Part, Refused, Settings, Verdict};
@@ -68,14 +68,14 @@ fn part(message: &Message<'_>) -> Option<Part> {
 pub(crate) fn describe(
     client: &mut Client,
     calls: &mut Calls,
-    facts: &Sheet<Fact>,
+    metrics: &Metrics<Metric>,
     at: &Arrived<'_>,
     place: Place,
 ) -> Result<Verdict, Refused> {
     if !at.message.body().is_empty() {
         let kind = at.message.header(Header::ContentType).unwrap_or_default();
         if kind.len() >= 15 && kind[..15].eq_ignore_ascii_case(b"application/sdp") {
-            facts.add(Fact::Descriptions, 1);
+            metrics.add(Metric::Descriptions, 1);
         }
     }
     if client.is_unused() {

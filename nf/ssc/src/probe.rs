@@ -2,7 +2,7 @@
 
 use crate::User;
 use crate::egress::{Egress, Event};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use machine::Time;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::RngCore;
@@ -49,7 +49,7 @@ impl Probing<'_> {
             self.transactions.release(client);
             return self.border.hops.unsent(probed);
         };
-        self.egress.facts.add(Fact::Probes, 1);
+        self.egress.metrics.add(Metric::Probes, 1);
         let (user, reliable) = (User::Probe(probed), flow.transport.is_stream());
         self.transactions.start_client(now, client, flow, reliable, bytes, user);
     }
@@ -62,7 +62,7 @@ impl Probing<'_> {
         if changed.is_none() {
             return;
         }
-        self.egress.facts.set(Fact::TargetsDown, self.border.hops.down() as u64);
+        self.egress.metrics.set(Metric::TargetsDown, self.border.hops.down() as u64);
         let row = self.border.hops.rows().get(usize::from(hop));
         let Some(endpoint) = row.and_then(|row| row.endpoints.get(usize::from(target))) else {
             return;

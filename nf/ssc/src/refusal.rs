@@ -1,7 +1,7 @@
 //! Requests that the controller itself refuses, and messages that it cannot read.
 
 use crate::egress::{Egress, Event, Field};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::{Arrived, User};
 use admission::{Excess, OverloadControl};
 use machine::Time;
@@ -87,17 +87,17 @@ impl Refusal {
 
 impl Refusal {
     /// What counts it.
-    pub fn fact(self) -> Fact {
+    pub fn metric(self) -> Metric {
         match self {
-            Self::BEHIND => Fact::Behind,
-            Self::OTHER_REALM => Fact::DialogsOtherRealm,
-            Self::ELSEWHERE => Fact::DialogsElsewhere,
-            Self::NOT_HANDED => Fact::ReplacesRefused,
-            Self { is_of_media: true, .. } => Fact::MediaRefused,
-            Self { status: 482 | 483, .. } => Fact::Loops,
-            Self { status: 404, .. } => Fact::NoRoute,
-            Self { status: 503, .. } => Fact::Overload,
-            _ => Fact::Refused,
+            Self::BEHIND => Metric::Behind,
+            Self::OTHER_REALM => Metric::DialogsOtherRealm,
+            Self::ELSEWHERE => Metric::DialogsElsewhere,
+            Self::NOT_HANDED => Metric::ReplacesRefused,
+            Self { is_of_media: true, .. } => Metric::MediaRefused,
+            Self { status: 482 | 483, .. } => Metric::Loops,
+            Self { status: 404, .. } => Metric::NoRoute,
+            Self { status: 503, .. } => Metric::Overload,
+            _ => Metric::Refused,
         }
     }
 
@@ -137,11 +137,11 @@ impl Replies<'_> {
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return;
         }
-        let fact = refusal.fact();
-        if fact != Fact::Refused {
-            self.egress.facts.add(Fact::Refused, 1);
+        let metric = refusal.metric();
+        if metric != Metric::Refused {
+            self.egress.metrics.add(Metric::Refused, 1);
         }
-        self.egress.facts.add(fact, 1);
+        self.egress.metrics.add(metric, 1);
         let limit = refusal.excess.map_or("", |excess| self.overload.limits.name(&excess));
         let fields = [
             ("status", Field::Number(refusal.status.into())),

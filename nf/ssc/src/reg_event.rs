@@ -1,7 +1,7 @@
 //! The controller's own subscriptions to what becomes of registrations at the core (RFC 3680,
 //! TS 24.229 §5.2.3): IMS access says when, and what they mean; here they are sent and answered.
 
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use ims::Asking;
@@ -68,7 +68,7 @@ pub(crate) fn notified(
     }
     controller.seen(at, Some(notified.trail));
     if notified.status != 200 {
-        controller.egress.facts.add(Fact::Refused, 1);
+        controller.egress.metrics.add(Metric::Refused, 1);
     }
     controller.reply(
         at,

@@ -3,7 +3,7 @@
 use crate::call::relay::Relay;
 use crate::config::Ssc;
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::{Refusal, status_line};
 use crate::{Arrived, Controller};
 use ims::Accepted;
@@ -70,8 +70,9 @@ impl Controller {
         };
         let trail = Some(refreshed.mark);
         self.egress.received(at.now, &at.flow, trail, at.raw);
-        let fact = if refreshed.is_repeated { Fact::Retransmissions } else { Fact::RegistersLocal };
-        self.egress.facts.add(fact, 1);
+        let metric =
+            if refreshed.is_repeated { Metric::Retransmissions } else { Metric::RegistersLocal };
+        self.egress.metrics.add(metric, 1);
         let tag = machine::identity::hex(machine::identity::mix(refreshed.mark));
         let to = sip_stack::upstream::upstream(&at.flow, at.message);
         let oc = self.overload.feedback.answer(at.now, &at.message.via());
@@ -132,7 +133,7 @@ impl Controller {
         }
         let is_told = at.message.status() == Some(401) && self.challenged(at, key, pending, out);
         let verdict = self.registrar.on_core_answer(at.now, pending, at.message);
-        self.egress.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+        self.egress.metrics.set(Metric::BindingsLive, self.registrar.len() as u64);
         let CoreVerdict::Answered(aor, change, repeated) = verdict else { return is_told };
         let Some(relay) = self.calls.relays.at(key) else { return false };
         let Some(door) = self.border.realms.door(relay.upstream.port) else { return false };
@@ -205,7 +206,7 @@ impl Controller {
             self.egress.event(now, &binding.flow, trail, Event::RegistrationEnded, &fields);
         }
         if !gone.is_empty() {
-            self.egress.facts.set(Fact::BindingsLive, self.registrar.len() as u64);
+            self.egress.metrics.set(Metric::BindingsLive, self.registrar.len() as u64);
         }
     }
 

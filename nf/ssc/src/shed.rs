@@ -6,7 +6,7 @@
 use crate::User;
 use crate::config::Ssc;
 use crate::egress::{Egress, Event, Field};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use admission::{Callers, Class, OverloadControl, Tallied, never_begins};
 use machine::Time;
 use machine::narrow::{half, micros};
@@ -87,7 +87,7 @@ impl Shedding<'_> {
         } else if self.transactions.is_known(&via, Method::parse(peek.method)) {
             return false; // it was let in, and asks again
         } else if self.overload.refused.remember(now, name) {
-            self.egress.facts.add(fact(class), 1);
+            self.egress.metrics.add(metric(class), 1);
             if sip::overload::is_offered(via.params) {
                 self.overload.feedback.count(now, self.overload.admission.queued_delay(), true);
             }
@@ -138,8 +138,8 @@ impl Shedding<'_> {
             answer.extend_from_slice(b"\r\n");
             write::no_body(answer);
         });
-        self.egress.facts.add(Fact::MessagesSent, 1);
-        self.egress.facts.add(Fact::Overload, 1);
+        self.egress.metrics.add(Metric::MessagesSent, 1);
+        self.egress.metrics.add(Metric::Overload, 1);
         if !self.egress.capture.is_on() {
             return;
         }
@@ -189,10 +189,10 @@ pub(crate) fn tell_tally(
     }
 }
 
-const fn fact(class: Class) -> Fact {
+const fn metric(class: Class) -> Metric {
     match class {
-        Class::Refresh => Fact::RefreshesShed,
-        Class::Registration => Fact::RegistrationsShed,
-        Class::Call | Class::Held => Fact::CallsShed,
+        Class::Refresh => Metric::RefreshesShed,
+        Class::Registration => Metric::RegistrationsShed,
+        Class::Call | Class::Held => Metric::CallsShed,
     }
 }

@@ -8,10 +8,10 @@ pub(crate) mod kernel;
 
 use crate::ask::rows::{BlacklistRow, ClearedRow, FloodRow, PolicingRow};
 use crate::config::Ssc;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use admission::Refused;
 use challenge::Challenges;
-use event::Sheet;
+use event::Metrics;
 use kernel::allow_registered;
 use machine::Time;
 use policing::{Policer, Rules, Source, Verdict};
@@ -68,7 +68,7 @@ pub(crate) struct Context<'a> {
     pub(crate) registrar: &'a Registrar,
     /// Whose tags an answer before parsing bears.
     pub(crate) refused: &'a Refused,
-    pub(crate) facts: &'a Sheet<Fact>,
+    pub(crate) metrics: &'a Metrics<Metric>,
     /// The realm of our challenges, where one is configured.
     pub(crate) challenge_realm: Option<&'a str>,
 }
@@ -131,15 +131,15 @@ impl SourcePolicer {
         let registrar = by.registrar;
         let is_known = || !registrar.is_empty() && registrar.by_source(flow).next().is_some();
         let kind = kind(bytes);
-        let fact = match (self.policer.admit(now, source(flow), kind, is_known), kind) {
+        let metric = match (self.policer.admit(now, source(flow), kind, is_known), kind) {
             (Verdict::Pass, _) => return true,
             (Verdict::Unproven, _) => return self.proves(arriving, by, out),
-            (Verdict::Blacklisted, _) => Fact::ShieldBlacklisted,
-            (Verdict::Excess | Verdict::Crowded, 1) => Fact::ShieldInvites,
-            (Verdict::Excess | Verdict::Crowded, 2) => Fact::ShieldRegisters,
-            (Verdict::Excess | Verdict::Crowded, _) => Fact::ShieldOthers,
+            (Verdict::Blacklisted, _) => Metric::ShieldBlacklisted,
+            (Verdict::Excess | Verdict::Crowded, 1) => Metric::ShieldInvites,
+            (Verdict::Excess | Verdict::Crowded, 2) => Metric::ShieldRegisters,
+            (Verdict::Excess | Verdict::Crowded, _) => Metric::ShieldOthers,
         };
-        by.facts.add(fact, 1);
+        by.metrics.add(metric, 1);
         false
     }
 
@@ -215,9 +215,9 @@ impl SourcePolicer {
     }
 
     /// Brings the shield's gauges up to date.
-    pub(crate) fn gauges(&self, now: Time, facts: &Sheet<Fact>) {
-        facts.set(Fact::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
-        facts.set(Fact::ShieldSources, self.policer.remembered() as u64);
-        facts.set(Fact::ShieldFloods, self.policer.floods());
+    pub(crate) fn gauges(&self, now: Time, metrics: &Metrics<Metric>) {
+        metrics.set(Metric::ShieldBlacklist, self.policer.blacklisted(now).count() as u64);
+        metrics.set(Metric::ShieldSources, self.policer.remembered() as u64);
+        metrics.set(Metric::ShieldFloods, self.policer.floods());
     }
 }

@@ -218,9 +218,9 @@ fn ports(reports: &[Report], it: &Forwarder) -> Vec<PlanePortRow> {
             number: *number,
             driver: port.spec.driver.clone(),
             workers: port.open.len(),
-            up: port.facts.is_some_and(|facts| facts.up),
-            mac: port.facts.map(|facts| mac(facts.mac)),
-            mtu: port.facts.map(|facts| facts.mtu),
+            up: port.metrics.is_some_and(|metrics| metrics.up),
+            mac: port.metrics.map(|metrics| mac(metrics.mac)),
+            mtu: port.metrics.map(|metrics| metrics.mtu),
             note: note(&port.spec.driver, &counted),
             counted,
         }

@@ -124,7 +124,7 @@ pub(crate) struct Remains {
     pub(crate) ports: Vec<(u16, Port, bool)>,
     /// The device of the router's own addresses.
     pub(crate) host: Option<Port>,
-    /// Cells that held packets, or stood with a device: what was in them is lost.
+    /// MetricCells that held packets, or stood with a device: what was in them is lost.
     pub(crate) cells_lost: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::open::{self, Shared};
 use crate::spec::kernel;
 pub use crate::spec::{Failed, Spec};
 use crate::stream::{Lost, Stream};
-use crate::worker::{Facts, Notification, Order, Parts, Worker};
+use crate::worker::{Metrics, Notification, Order, Parts, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use driver::{Clock, Interest, Poll, Waker};
 use graph::Pool;
@@ -105,7 +105,7 @@ impl WorkerHandle {
 /// A port as it was asked for, and what its workers said of it.
 pub(crate) struct Standing {
     pub(crate) spec: PortSpec,
-    pub(crate) facts: Option<Facts>,
+    pub(crate) metrics: Option<Metrics>,
     /// Workers that have it open.
     pub(crate) open: BTreeSet<u16>,
     shared: Option<Shared>,
@@ -591,7 +591,7 @@ impl Forwarder {
             hand.give(Order::Open(spec.clone(), shared.clone()));
         }
         let number = spec.port;
-        self.ports.insert(number, Standing { spec, facts: None, open: BTreeSet::new(), shared });
+        self.ports.insert(number, Standing { spec, metrics: None, open: BTreeSet::new(), shared });
         // Interfaces on it may be said before its workers have opened it.
         self.program_port(number);
     }
@@ -623,8 +623,8 @@ impl Forwarder {
     /// Tells the plane of a port what its workers said.
     fn program_port(&mut self, number: u16) {
         let Some(port) = self.ports.get(&number) else { return };
-        let unknown = Facts { mac: open::own_mac(number), mtu: port.spec.mtu, up: false };
-        let Facts { mac, mtu, .. } = port.facts.unwrap_or(unknown);
+        let unknown = Metrics { mac: open::own_mac(number), mtu: port.spec.mtu, up: false };
+        let Metrics { mac, mtu, .. } = port.metrics.unwrap_or(unknown);
         let (name, up) = (port.spec.name.clone(), port.is_up());
         let program = Program::Port(PortProgram { port: number, name, mac, mtu, up });
         if let Err(why) = self.plane.apply(&program) {
@@ -634,13 +634,13 @@ impl Forwarder {
 
     fn hear(&mut self, told: Notification) {
         match told {
-            Notification::Opened { worker, port, result: Ok(facts) } => {
+            Notification::Opened { worker, port, result: Ok(metrics) } => {
                 if let Some(standing) = self.ports.get_mut(&port) {
-                    standing.facts = Some(facts);
+                    standing.metrics = Some(metrics);
                     standing.open.insert(worker);
                 }
                 self.program_port(port);
-                self.tell(&Reply::Link { port, up: facts.up });
+                self.tell(&Reply::Link { port, up: metrics.up });
             }
             Notification::Died { worker, why, remains } => self.died(worker, why, *remains),
             Notification::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
@@ -649,8 +649,9 @@ impl Forwarder {
                 self.refuse(&format!("port {}", name.unwrap_or_default()), &why);
             }
             Notification::Link { port, up } => {
-                if let Some(facts) = self.ports.get_mut(&port).and_then(|it| it.facts.as_mut()) {
-                    facts.up = up;
+                if let Some(metrics) = self.ports.get_mut(&port).and_then(|it| it.metrics.as_mut())
+                {
+                    metrics.up = up;
                 }
                 self.program_port(port);
                 self.tell(&Reply::Link { port, up });
@@ -681,7 +682,7 @@ impl Forwarder {
 
 impl Standing {
     fn is_up(&self) -> bool {
-        self.facts.is_some_and(|facts| facts.up)
+        self.metrics.is_some_and(|metrics| metrics.up)
     }
 }
 

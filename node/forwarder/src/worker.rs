@@ -74,7 +74,7 @@ pub(crate) enum Order {
 /// What a worker tells by itself.
 pub(crate) enum Notification {
     /// A port was opened, or why not.
-    Opened { worker: u16, port: u16, result: Result<Facts, String> },
+    Opened { worker: u16, port: u16, result: Result<Metrics, String> },
     /// A link came or went.
     Link { port: u16, up: bool },
     /// The other side of a door wrote what cannot be.
@@ -85,7 +85,7 @@ pub(crate) enum Notification {
 
 /// What a port says of itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
+pub(crate) struct Metrics {
     pub(crate) mac: [u8; 6],
     pub(crate) mtu: u16,
     pub(crate) up: bool,
@@ -414,9 +414,9 @@ impl Worker {
             let number = u64::from(spec.port);
             self.poll.add(&port.descriptor(), number, Interest::Read).map_err(|e| e.to_string())?;
             let mtu = u16::try_from(port.mtu()).unwrap_or(u16::MAX).min(spec.mtu);
-            let facts = Facts { mac: spec.mac.unwrap_or(port.mac()), mtu, up: port.is_up() };
-            *place(&mut self.ports, spec.port) = Some(Open { port, up: facts.up });
-            Ok(facts)
+            let metrics = Metrics { mac: spec.mac.unwrap_or(port.mac()), mtu, up: port.is_up() };
+            *place(&mut self.ports, spec.port) = Some(Open { port, up: metrics.up });
+            Ok(metrics)
         });
         pulse.opening(false);
         let is_device = matches!(at.shared, Some(Shared::Xdp(_)));

@@ -2,12 +2,12 @@
 
 use crate::alarm::{Alarms, Change, Condition, Identity};
 use crate::exposition::Labelled;
-use crate::facts::{Facts, OamFact};
 use crate::history::History;
 use crate::http::guess::Strangers;
 use crate::http::limits::{Limits, STREAMS_MAX, Source};
 use crate::log::Levels;
 use crate::managed::Registry;
+use crate::metrics::{Metrics, OamMetric};
 use crate::session::Sessions;
 use crate::token::Authenticator;
 use config::{Diagnostic, Refused, Store};
@@ -48,7 +48,7 @@ pub struct Core {
     /// The functions.
     pub registry: Arc<Registry>,
     /// What the management side reports of itself.
-    pub facts: Facts,
+    pub metrics: Metrics,
     /// The log levels.
     pub levels: Levels,
     /// Serve `/metrics` without a token.
@@ -129,7 +129,7 @@ impl Core {
             version: parts.version,
             started: crate::clock::now(),
             registry: parts.registry,
-            facts: Facts::default(),
+            metrics: Metrics::default(),
             levels: parts.levels,
             metrics_open: AtomicBool::new(parts.metrics_open),
             limits: parts.limits,
@@ -177,14 +177,14 @@ impl Core {
         let reloaded = self.store().reload(self.moment(), Some(by));
         match reloaded {
             Ok(revision) => {
-                self.facts.add(OamFact::Committed, 1);
+                self.metrics.add(OamMetric::Committed, 1);
                 tracing::info!(target: "config", revision, by, "the site file was read again");
             }
             Err(Refused::Unchanged) => {
                 tracing::info!(target: "config", by, "the site file is what runs");
             }
             Err(refused) => {
-                self.facts.add(OamFact::CommitRefused, 1);
+                self.metrics.add(OamMetric::CommitRefused, 1);
                 if let Refused::Invalid(found) = &refused {
                     for Diagnostic { line, column, path, what, hint, .. } in found {
                         tracing::error!(target: "config", line, column, path, hint, "{what}");
@@ -263,7 +263,7 @@ impl Core {
         for change in changes {
             match change {
                 Change::Raised(alarm) => {
-                    self.facts.add(OamFact::AlarmRaised, 1);
+                    self.metrics.add(OamMetric::AlarmRaised, 1);
                     tracing::warn!(
                         target: "alarm", id = alarm.id, severity = ?alarm.severity,
                         function = alarm.function, name = alarm.name, subject = alarm.subject,
@@ -271,14 +271,14 @@ impl Core {
                     );
                 }
                 Change::Cleared(alarm) => {
-                    self.facts.add(OamFact::AlarmCleared, 1);
+                    self.metrics.add(OamMetric::AlarmCleared, 1);
                     tracing::info!(
                         target: "alarm", id = alarm.id, function = alarm.function,
                         name = alarm.name, subject = alarm.subject, "cleared: {}", alarm.text
                     );
                 }
                 Change::Shed(identity) => {
-                    self.facts.add(OamFact::AlarmShed, 1);
+                    self.metrics.add(OamMetric::AlarmShed, 1);
                     tracing::error!(target: "alarm", ?identity, "the list of alarms is full");
                 }
             }
@@ -287,24 +287,24 @@ impl Core {
             let alarms = self.alarms();
             (alarms.standing(), alarms.kinds())
         };
-        self.facts.show_alarms(&kinds);
+        self.metrics.show_alarms(&kinds);
         let active = standing.critical + standing.major + standing.minor + standing.warning;
-        self.facts.set(OamFact::AlarmsActive, active);
+        self.metrics.set(OamMetric::AlarmsActive, active);
     }
 
     /// The cells of everything.
     #[must_use]
-    pub fn sheets(&self) -> Vec<Labelled> {
+    pub fn metrics(&self) -> Vec<Labelled> {
         let own = |cells| Labelled { function: OAM.into(), shard: 0, cells };
-        let mut sheets: Vec<Labelled> = self.facts.cells().map(own).into();
+        let mut metrics: Vec<Labelled> = self.metrics.cells().map(own).into();
         for function in self.registry.functions() {
             let name = function.name();
             for (shard, cells) in function.cells() {
                 let labelled = |cells| Labelled { function: name.clone(), shard, cells };
-                sheets.extend(cells.into_iter().map(labelled));
+                metrics.extend(cells.into_iter().map(labelled));
             }
         }
-        sheets
+        metrics
     }
 
     /// Whether the ticker still turns, and no function hangs.

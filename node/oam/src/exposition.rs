@@ -1,6 +1,6 @@
 //! Metrics as Prometheus reads them (text format 0.0.4), and as rows of the API.
 
-use event::{Cells, Kind, Labels, Reading, Row};
+use event::{Kind, Labels, MetricCells, Row, Sample};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub struct Labelled {
     /// Number of the shard.
     pub shard: u16,
     /// Its cells.
-    pub cells: Cells,
+    pub cells: MetricCells,
 }
 
 /// One metric of one shard.
@@ -59,17 +59,17 @@ pub const fn kind_name(kind: Kind) -> &'static str {
 
 /// Every metric as a row.
 #[must_use]
-pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
+pub fn rows(metrics: &[Labelled]) -> Vec<CounterRow> {
     let mut rows = Vec::new();
-    for sheet in sheets {
-        for (row, labels, reading) in sheet.cells.labelled() {
-            let (value, sum, buckets) = match reading {
-                Reading::Value(value) => (value, None, None),
-                Reading::Histogram { buckets, sum, count } => (count, Some(sum), Some(buckets)),
+    for metrics in metrics {
+        for (row, labels, sample) in metrics.cells.labelled() {
+            let (value, sum, buckets) = match sample {
+                Sample::Value(value) => (value, None, None),
+                Sample::Histogram { buckets, sum, count } => (count, Some(sum), Some(buckets)),
             };
             rows.push(CounterRow {
-                function: sheet.function.clone(),
-                shard: sheet.shard,
+                function: metrics.function.clone(),
+                shard: metrics.shard,
                 name: row.name.to_owned(),
                 labels: labels.iter().map(|(name, of)| (*name, of.to_string())).collect(),
                 kind: kind_name(row.kind).to_owned(),
@@ -84,41 +84,41 @@ pub fn rows(sheets: &[Labelled]) -> Vec<CounterRow> {
 }
 
 /// A metric and all its series.
-type Family<'a> = (&'a Row, Vec<(&'a Labelled, Labels, Reading)>);
+type Family<'a> = (&'a Row, Vec<(&'a Labelled, Labels, Sample)>);
 
 /// Every metric in Prometheus' text format: HELP and TYPE once a name, all its series under them,
 /// buckets cumulative.
 #[must_use]
-pub fn prometheus(sheets: &[Labelled]) -> String {
+pub fn prometheus(metrics: &[Labelled]) -> String {
     let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
-    for sheet in sheets {
-        for (row, labels, reading) in sheet.cells.labelled() {
+    for metrics in metrics {
+        for (row, labels, sample) in metrics.cells.labelled() {
             let (_, series) = families.entry(row.name).or_insert((row, Vec::new()));
-            series.push((sheet, labels, reading));
+            series.push((metrics, labels, sample));
         }
     }
     let mut out = String::new();
     for (name, (row, series)) in families {
         let _ = writeln!(out, "# HELP {name} {}", escape_help(row.help()));
         let _ = writeln!(out, "# TYPE {name} {}", kind_name(row.kind));
-        for (sheet, own, reading) in series {
+        for (metrics, own, sample) in series {
             let mut labels =
-                format!("function=\"{}\",shard=\"{}\"", escape(&sheet.function), sheet.shard);
+                format!("function=\"{}\",shard=\"{}\"", escape(&metrics.function), metrics.shard);
             for (name, value) in own {
                 let _ = write!(labels, ",{name}=\"{}\"", escape(&value));
             }
-            write_series(&mut out, name, &labels, &reading);
+            write_series(&mut out, name, &labels, &sample);
         }
     }
     out
 }
 
-fn write_series(out: &mut String, name: &str, labels: &str, reading: &Reading) {
-    match reading {
-        Reading::Value(value) => {
+fn write_series(out: &mut String, name: &str, labels: &str, sample: &Sample) {
+    match sample {
+        Sample::Value(value) => {
             let _ = writeln!(out, "{name}{{{labels}}} {value}");
         }
-        Reading::Histogram { buckets, sum, count } => {
+        Sample::Histogram { buckets, sum, count } => {
             let mut below = 0;
             for (power, in_bucket) in buckets.iter().enumerate().take(buckets.len() - 1) {
                 below += in_bucket;
@@ -143,9 +143,9 @@ pub(crate) fn escape_help(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use event::Sheet;
+    use event::Metrics;
 
-    event::facts! {
+    event::metrics! {
         enum Toy {
             /// A ball was thrown.
             Thrown = Counter, "toy_thrown_total";
@@ -154,21 +154,21 @@ mod tests {
         }
     }
 
-    fn sheets() -> Vec<Labelled> {
-        let sheet = |function: &str, shard, thrown| {
-            let sheet = Sheet::<Toy>::new();
-            sheet.add(Toy::Thrown, thrown);
+    fn metrics() -> Vec<Labelled> {
+        let metrics = |function: &str, shard, thrown| {
+            let metrics = Metrics::<Toy>::new();
+            metrics.add(Toy::Thrown, thrown);
             for us in [1, 3, 4, 1 << 40] {
-                sheet.observe(Toy::Flight, us);
+                metrics.observe(Toy::Flight, us);
             }
-            Labelled { function: function.into(), shard, cells: sheet.cells() }
+            Labelled { function: function.into(), shard, cells: metrics.cells() }
         };
-        vec![sheet("a\"b", 0, 3), sheet("a\"b", 1, 5)]
+        vec![metrics("a\"b", 0, 3), metrics("a\"b", 1, 5)]
     }
 
     #[test]
     fn help_and_type_stand_once_before_all_series_of_a_name() {
-        let text = prometheus(&sheets());
+        let text = prometheus(&metrics());
         assert_eq!(text.matches("# TYPE toy_thrown_total counter").count(), 1);
         assert_eq!(text.matches("# HELP toy_flight_us Time in the air").count(), 1);
         assert!(text.contains("toy_thrown_total{function=\"a\\\"b\",shard=\"0\"} 3\n"));
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_table_have_their_labels_beside_function_and_shard() {
-        event::facts! {
+        event::metrics! {
             enum Ball {
                 /// Throws of a ball.
                 Thrown = Counter, "toy_ball_thrown_total";
@@ -185,17 +185,17 @@ mod tests {
         }
         let table = event::Table::<Ball, 2>::new(&["ball", "colour"]);
         table.show([(["a", "dark \"red\""], [(Ball::Thrown, 7)])]);
-        let sheets = [Labelled { function: "toy".into(), shard: 1, cells: table.cells() }];
-        let text = prometheus(&sheets);
+        let metrics = [Labelled { function: "toy".into(), shard: 1, cells: table.cells() }];
+        let text = prometheus(&metrics);
         let labels = "function=\"toy\",shard=\"1\",ball=\"a\",colour=\"dark \\\"red\\\"\"";
         assert!(text.contains(&format!("toy_ball_thrown_total{{{labels}}} 7\n")), "{text}");
-        let row = &rows(&sheets)[0];
+        let row = &rows(&metrics)[0];
         assert_eq!((row.value, &*row.labels["ball"]), (7, "a"));
     }
 
     #[test]
     fn buckets_are_cumulative_and_end_with_infinity() {
-        let text = prometheus(&sheets()[..1]);
+        let text = prometheus(&metrics()[..1]);
         let bucket = |le: &str| {
             let start =
                 format!("toy_flight_us_bucket{{function=\"a\\\"b\",shard=\"0\",le=\"{le}\"}} ");

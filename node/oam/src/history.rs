@@ -4,7 +4,7 @@
 //! of values in that second; of a histogram the 50th and 99th percentile of that second are kept
 //! as series of their own, `NAME:p50` and `NAME:p99` (upper edge of the bucket).
 
-use event::{BUCKETS, Kind, Reading};
+use event::{BUCKETS, Kind, Sample};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use utoipa::ToSchema;
@@ -73,7 +73,7 @@ impl History {
     }
 
     /// Takes the readings of one second. Seconds that were missed are gaps.
-    pub fn record(&mut self, now_s: u64, sheets: &[Labelled]) {
+    pub fn record(&mut self, now_s: u64, metrics: &[Labelled]) {
         let gap = match self.end_s {
             0 => 1,
             end => usize::try_from(now_s.saturating_sub(end)).unwrap_or(usize::MAX).min(POINTS_MAX),
@@ -81,7 +81,7 @@ impl History {
         if gap == 0 {
             return;
         }
-        let totals = add_up(sheets);
+        let totals = add_up(metrics);
         for track in self.tracks.values_mut() {
             for _ in 0..gap {
                 push(track, None);
@@ -156,19 +156,19 @@ fn tail(points: &VecDeque<Option<f32>>, length: usize) -> Vec<Option<f64>> {
     std::iter::repeat_n(None, missing).chain(known).collect()
 }
 
-fn add_up(sheets: &[Labelled]) -> BTreeMap<Key, Total> {
+fn add_up(metrics: &[Labelled]) -> BTreeMap<Key, Total> {
     let mut totals: BTreeMap<Key, Total> = BTreeMap::new();
-    for sheet in sheets {
-        for (row, reading) in sheet.cells.readings() {
-            let key = (sheet.function.clone(), row.name.to_owned());
+    for metrics in metrics {
+        for (row, reading) in metrics.cells.samples() {
+            let key = (metrics.function.clone(), row.name.to_owned());
             let total = totals.entry(key).or_insert(Total {
                 kind: row.kind,
                 value: 0,
                 buckets: Vec::new(),
             });
             match reading {
-                Reading::Value(value) => total.value = total.value.wrapping_add(value),
-                Reading::Histogram { buckets, count, .. } => {
+                Sample::Value(value) => total.value = total.value.wrapping_add(value),
+                Sample::Histogram { buckets, count, .. } => {
                     total.value = total.value.wrapping_add(count);
                     total.buckets.resize(BUCKETS, 0);
                     for (sum, bucket) in total.buckets.iter_mut().zip(buckets) {
@@ -227,9 +227,9 @@ fn quantile(buckets: &[u64], part: f64) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use event::Sheet;
+    use event::Metrics;
 
-    event::facts! {
+    event::metrics! {
         enum Toy {
             /// A ball was thrown.
             Thrown = Counter, "toy_thrown_total";
@@ -240,13 +240,13 @@ mod tests {
         }
     }
 
-    fn labelled(sheets: &[&Sheet<Toy>]) -> Vec<Labelled> {
-        let shard = |(n, sheet): (usize, &&Sheet<Toy>)| Labelled {
+    fn labelled(metrics: &[&Metrics<Toy>]) -> Vec<Labelled> {
+        let shard = |(n, metrics): (usize, &&Metrics<Toy>)| Labelled {
             function: "toy".into(),
             shard: n as u16,
-            cells: sheet.cells(),
+            cells: metrics.cells(),
         };
-        sheets.iter().enumerate().map(shard).collect()
+        metrics.iter().enumerate().map(shard).collect()
     }
 
     fn values(history: &History, name: &str) -> Vec<Option<f64>> {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn counters_are_rates_over_all_shards_and_gauges_are_values() {
-        let (one, two) = (Sheet::<Toy>::new(), Sheet::<Toy>::new());
+        let (one, two) = (Metrics::<Toy>::new(), Metrics::<Toy>::new());
         let mut history = History::new();
         history.record(100, &labelled(&[&one, &two]));
         one.add(Toy::Thrown, 3);
@@ -273,15 +273,15 @@ mod tests {
 
     #[test]
     fn a_histogram_has_the_percentiles_of_each_second() {
-        let sheet = Sheet::<Toy>::new();
+        let metrics = Metrics::<Toy>::new();
         let mut history = History::new();
-        history.record(1, &labelled(&[&sheet]));
+        history.record(1, &labelled(&[&metrics]));
         for _ in 0..99 {
-            sheet.observe(Toy::Flight, 100);
+            metrics.observe(Toy::Flight, 100);
         }
-        sheet.observe(Toy::Flight, 100_000);
-        history.record(2, &labelled(&[&sheet]));
-        history.record(3, &labelled(&[&sheet]));
+        metrics.observe(Toy::Flight, 100_000);
+        history.record(2, &labelled(&[&metrics]));
+        history.record(3, &labelled(&[&metrics]));
         assert_eq!(values(&history, "toy_flight_us"), [None, Some(100.0), Some(0.0)]);
         assert_eq!(values(&history, "toy_flight_us:p50"), [None, Some(128.0), None]);
         assert_eq!(values(&history, "toy_flight_us:p99"), [None, Some(128.0), None]);
@@ -289,10 +289,10 @@ mod tests {
 
     #[test]
     fn the_ring_keeps_one_hour_and_forgets_functions_that_are_gone() {
-        let sheet = Sheet::<Toy>::new();
+        let metrics = Metrics::<Toy>::new();
         let mut history = History::new();
         for second in 1..=POINTS_MAX as u64 + 10 {
-            history.record(second, &labelled(&[&sheet]));
+            history.record(second, &labelled(&[&metrics]));
         }
         assert_eq!(values(&history, "toy_in_the_air").len(), POINTS_MAX);
         history.record(3 * POINTS_MAX as u64, &[]);

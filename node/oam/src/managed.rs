@@ -1,6 +1,6 @@
 //! What the management side needs to know of a running function, and the list of all of them.
 
-use event::Cells;
+use event::MetricCells;
 use question::Question;
 use runtime::{Ask, AskError};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub trait Managed: Send + Sync {
     fn ports(&self) -> Vec<PortRow>;
 
     /// The cells of each shard, the runtime's own included.
-    fn cells(&self) -> Vec<(u16, Vec<Cells>)>;
+    fn cells(&self) -> Vec<(u16, Vec<MetricCells>)>;
 
     /// Answers a question.
     ///

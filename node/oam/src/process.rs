@@ -2,16 +2,16 @@
 //! and the version of the program.
 
 use crate::exposition::{escape, kind_name};
-use event::Fact as _;
+use event::Metric as _;
 use std::fmt::Write as _;
 use std::fs;
 
 /// Ticks of a second in `/proc` (`USER_HZ`), the same on every Linux.
 const TICKS: u64 = 100;
 
-event::facts! {
+event::metrics! {
     /// What is known of the process; none of it has labels, but for site and version.
-    pub enum ProcessFact {
+    pub enum ProcessMetric {
         /// Processor time that the process has taken, user and system, in seconds.
         Cpu = Counter, "process_cpu_seconds_total";
         /// Resident memory of the process in bytes.
@@ -29,31 +29,31 @@ event::facts! {
     }
 }
 
-/// The facts of this process, which runs that site, in Prometheus' text format; what the kernel
+/// The metrics of this process, which runs that site, in Prometheus' text format; what the kernel
 /// does not say is left out.
 #[must_use]
 pub fn exposition(site: &str, version: &str) -> String {
     let stat = read("self/stat");
     let status = read("self/status");
     let readings = [
-        (ProcessFact::Cpu, ticks(&stat).map(seconds)),
-        (ProcessFact::Resident, octets(&status, "VmRSS:")),
-        (ProcessFact::Virtual, octets(&status, "VmSize:")),
-        (ProcessFact::OpenFiles, open_files()),
-        (ProcessFact::MaxFiles, max_files(&read("self/limits"))),
-        (ProcessFact::Started, started(&stat, &read("stat"))),
+        (ProcessMetric::Cpu, ticks(&stat).map(seconds)),
+        (ProcessMetric::Resident, octets(&status, "VmRSS:")),
+        (ProcessMetric::Virtual, octets(&status, "VmSize:")),
+        (ProcessMetric::OpenFiles, open_files()),
+        (ProcessMetric::MaxFiles, max_files(&read("self/limits"))),
+        (ProcessMetric::Started, started(&stat, &read("stat"))),
     ];
     let mut out = String::new();
-    for (fact, value) in readings {
-        value.into_iter().for_each(|value| write(&mut out, fact, "", &value));
+    for (metric, value) in readings {
+        value.into_iter().for_each(|value| write(&mut out, metric, "", &value));
     }
     let labels = format!("{{site=\"{}\",version=\"{}\"}}", escape(site), escape(version));
-    write(&mut out, ProcessFact::Build, &labels, "1");
+    write(&mut out, ProcessMetric::Build, &labels, "1");
     out
 }
 
-fn write(out: &mut String, fact: ProcessFact, labels: &str, value: &str) {
-    let row = fact.row();
+fn write(out: &mut String, metric: ProcessMetric, labels: &str, value: &str) {
+    let row = metric.row();
     let _ = writeln!(out, "# HELP {} {}", row.name, row.help());
     let _ = writeln!(out, "# TYPE {} {}", row.name, kind_name(row.kind));
     let _ = writeln!(out, "{}{labels} {value}", row.name);
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn every_fact_of_the_process_has_a_value() {
         let text = exposition("edge", "1.2.3");
-        for row in ProcessFact::ROWS {
+        for row in ProcessMetric::ROWS {
             assert!(text.contains(&format!("# TYPE {} ", row.name)), "{}: {text}", row.name);
         }
         assert!(text.ends_with("tandem_build_info{site=\"edge\",version=\"1.2.3\"} 1\n"), "{text}");

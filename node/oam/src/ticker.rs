@@ -3,7 +3,7 @@
 
 use crate::alarm::{Condition, Severity, Standing};
 use crate::core::{Core, OAM};
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use crate::{Managed, State};
 use config::Passed;
 use event::Kind;
@@ -54,8 +54,8 @@ fn every_second(core: &Core, stop: &AtomicBool, work: fn(&Core)) {
 }
 
 fn second(core: &Core) {
-    let sheets = core.sheets();
-    core.history().record(core.now().as_millis() / 1_000, &sheets);
+    let metrics = core.metrics();
+    core.history().record(core.now().as_millis() / 1_000, &metrics);
     core.live.send_replace(Arc::from(serde_json::to_string(&pulse(core)).unwrap_or_default()));
     core.ticked_us.store(core.steady().as_micros(), Relaxed);
 }
@@ -159,11 +159,11 @@ fn watch_store(core: &Core) {
     let passed = store.tick(core.moment());
     let (revision, pending) = (store.running().revision, store.pending());
     drop(store);
-    core.facts.set(OamFact::Revision, revision);
+    core.metrics.set(OamMetric::Revision, revision);
     match passed {
         Passed::Nothing => {}
         Passed::RolledBack(revision) => {
-            core.facts.add(OamFact::RolledBack, 1);
+            core.metrics.add(OamMetric::RolledBack, 1);
             core.clear(OAM, "config-rollback-failed", "");
             tracing::warn!(target: "config", revision, "nobody confirmed: the backup runs again");
         }

@@ -505,7 +505,7 @@ fn the_live_stream_carries_rates_gauges_and_alarms() {
     .unwrap();
     let mut seen = Vec::new();
     for line in BufReader::new(stream).lines() {
-        site.player.sheet.lock().unwrap().add(Toy::Thrown, 10);
+        site.player.metrics.lock().unwrap().add(Toy::Thrown, 10);
         let line = line.unwrap();
         let Some(data) = line.strip_prefix("data: ") else { continue };
         let pulse: Value = serde_json::from_str(data).unwrap();

@@ -32,9 +32,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Time for it to take a specification: some drivers restart their link.
 const CONFIGURE_MAX: Duration = Duration::from_secs(20);
 
-event::facts! {
+event::metrics! {
     /// What the kernel did with frames towards a function's doors.
-    pub enum KernelFact {
+    pub enum KernelMetric {
         /// Frames of unknown sources that the kernel let pass.
         Passed = Counter, "runtime_fence_passed_unknown_total";
         /// Frames of known and trusted sources that the kernel let pass.
@@ -140,7 +140,7 @@ enum Command {
 pub struct KernelFilter {
     commands: Sender<Command>,
     shed: Arc<AtomicU64>,
-    cells: event::Cells,
+    cells: event::MetricCells,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -211,7 +211,7 @@ impl KernelFilter {
 
     /// What it counts.
     #[must_use]
-    pub fn cells(&self) -> event::Cells {
+    pub fn cells(&self) -> event::MetricCells {
         self.cells.clone()
     }
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Entries of each ring.
 const ENTRIES: u32 = 1_024;
-/// Cells beside those that the fill rings take: what is being read, and what is being sent.
+/// MetricCells beside those that the fill rings take: what is being read, and what is being sent.
 const SPARE: usize = 2 * VECTOR + crate::xdp::RESERVE;
 /// The longest MTU whose packets fit the cells.
 const MTU_MAX: usize = 1_600;

@@ -39,7 +39,7 @@ pub use umem::{STRIDE_MAX, Umem};
 pub const ENTRIES: u32 = 2_048;
 /// Entries of a ring at most.
 pub const ENTRIES_MAX: u32 = 1 << 15;
-/// Cells of the pool that fill rings leave to others.
+/// MetricCells of the pool that fill rings leave to others.
 pub const RESERVE: usize = 512;
 /// Where an address has the packet's offset in its cell (`XSK_UNALIGNED_BUF_OFFSET_SHIFT`).
 const OFFSET_AT: u32 = 48;
@@ -64,7 +64,7 @@ pub struct XdpPort {
     is_starved: bool,
     /// Which cells the kernel has.
     held: Box<[bool]>,
-    /// Cells that no NIC can write into: they straddle huge pages.
+    /// MetricCells that no NIC can write into: they straddle huge pages.
     spare: Vec<Slot>,
     stride: usize,
     region: Option<Arc<Region>>,
@@ -122,7 +122,7 @@ impl XdpPort {
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "lines of a pool fit 32 bits")]
     fn give_back(&mut self, address: u64) -> Option<Slot> {
-        // Cells are whole lines, and the lines of a pool fit 32 bits: a shorter division.
+        // MetricCells are whole lines, and the lines of a pool fit 32 bits: a shorter division.
         let line = ((address & ((1 << OFFSET_AT) - 1)) >> 6) as u32;
         let slot = line / (self.stride >> 6) as u32;
         let held = self.held.get_mut(slot as usize)?;

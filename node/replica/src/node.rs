@@ -12,17 +12,17 @@ use crate::address::Addresses;
 use crate::backlog::{Backlog, Stuck};
 use crate::config::{Replica, VirtualAddress};
 use crate::election::Name;
-use crate::facts::ReplicaFact;
 use crate::guard::{End, Refusals, Seal, Verifier, guard};
 use crate::locking::{lock, patient};
 use crate::message;
+use crate::metrics::ReplicaMetric;
 use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
 use crate::source::WINDOW_BYTES;
 use crate::track::Track;
 use crate::tracker::{self, recover};
 use authentication::{Keys, Refused};
 use driver::Clock;
-use event::Sheet;
+use event::Metrics;
 use machine::{Duration, Time};
 use runtime::{Effects, Order, Orders, Replication};
 use std::io;
@@ -79,9 +79,9 @@ pub(crate) struct Shared {
     lease: AtomicU64,
     pub(crate) is_ending: AtomicBool,
     pub(crate) trouble: Mutex<Option<String>>,
-    /// Deltas told and not in the sheet yet: no shard may hold a lock that heartbeats wait for.
+    /// Deltas told and not in the metrics yet: no shard may hold a lock that heartbeats wait for.
     pub(crate) told: AtomicU64,
-    pub(crate) sheet: Mutex<Sheet<ReplicaFact>>,
+    pub(crate) metrics: Mutex<Metrics<ReplicaMetric>>,
     /// What was refused on the link and from the arbiter's address.
     pub(crate) refusals: Mutex<Refusals>,
     /// What this node needs beside the link.
@@ -210,7 +210,7 @@ impl Node {
             is_ending: AtomicBool::new(false),
             trouble: Mutex::new(None),
             told: AtomicU64::new(0),
-            sheet: Mutex::new(Sheet::new()),
+            metrics: Mutex::new(Metrics::new()),
             refusals: Mutex::default(),
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
@@ -430,13 +430,13 @@ impl Shared {
 
     /// Counts what is not heard.
     fn refuse(&self, why: Refused) {
-        let fact = match why {
-            Refused::Unsealed => ReplicaFact::Unsealed,
-            Refused::Forged => ReplicaFact::Forged,
-            Refused::Replayed => ReplicaFact::Replayed,
-            Refused::Unproved => ReplicaFact::Unproved,
+        let metric = match why {
+            Refused::Unsealed => ReplicaMetric::Unsealed,
+            Refused::Forged => ReplicaMetric::Forged,
+            Refused::Replayed => ReplicaMetric::Replayed,
+            Refused::Unproved => ReplicaMetric::Unproved,
         };
-        lock(&self.sheet).add(fact, 1);
+        lock(&self.metrics).add(metric, 1);
         lock(&self.refusals).add(self.now(), why);
     }
 
@@ -514,7 +514,7 @@ impl Shared {
             }
             let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
             if from.ip().to_canonical() != self.peer().ip().to_canonical() {
-                lock(&self.sheet).add(ReplicaFact::Strangers, 1);
+                lock(&self.metrics).add(ReplicaMetric::Strangers, 1);
                 continue;
             }
             match door.open(self.now(), &buffer[..length], &mut answer) {
@@ -589,7 +589,7 @@ impl Shared {
                 self.all(&Order::Activate { is_current });
                 // Who holds the addresses lives as long as this thread.
                 let _ = changes.send(Addressing::Take);
-                lock(&self.sheet).add(ReplicaFact::Activations, 1);
+                lock(&self.metrics).add(ReplicaMetric::Activations, 1);
                 tracing::warn!(target: "replica", epoch, is_current, "this node is active");
             }
             Out::Outdated => {
@@ -605,11 +605,11 @@ impl Shared {
             }
             Out::Forget => self.all(&Order::Forget),
             Out::Apply(lane, delta) => {
-                lock(&self.sheet).add(ReplicaFact::Applied, 1);
+                lock(&self.metrics).add(ReplicaMetric::Applied, 1);
                 self.order(lane, Order::Delta(delta));
             }
             Out::Snapshot(number) => {
-                lock(&self.sheet).add(ReplicaFact::Snapshots, 1);
+                lock(&self.metrics).add(ReplicaMetric::Snapshots, 1);
                 self.all(&Order::Snapshot(number));
             }
             Out::Followed(lane, mark) => self.order(lane, Order::Followed(Some(mark))),
@@ -642,7 +642,7 @@ impl Shared {
         if !backlog.is_empty() {
             backlog.give(self.now(), |shard, order| orders.give(shard, order.clone()));
             for Stuck { shard, orders, .. } in backlog.newly_stuck(self.now()) {
-                lock(&self.sheet).add(ReplicaFact::Stuck, 1);
+                lock(&self.metrics).add(ReplicaMetric::Stuck, 1);
                 tracing::error!(target: "replica", shard, orders, "a shard takes nothing any more");
             }
             if !orders.are_alive() {

@@ -2,8 +2,8 @@
 
 use crate::backlog::Stuck;
 use crate::election::Role;
-use crate::facts::ReplicaFact;
 use crate::locking::lock;
+use crate::metrics::ReplicaMetric;
 use crate::node::Node;
 use crate::pair::{PROTOCOL, fit};
 use machine::{Duration, Time};
@@ -196,22 +196,22 @@ impl Node {
 
     /// What it counts.
     #[must_use]
-    pub fn cells(&self) -> event::Cells {
+    pub fn cells(&self) -> event::MetricCells {
         let standing = self.standing();
         let waiting = lock(&self.shared.inner).backlog.len();
-        let sheet = lock(&self.shared.sheet);
-        sheet.add(ReplicaFact::Told, self.shared.told.swap(0, Relaxed));
-        sheet.set(ReplicaFact::Active, u64::from(standing.role == Role::Active));
-        sheet.set(ReplicaFact::Epoch, standing.epoch);
-        sheet.set(ReplicaFact::ArbiterAlive, (standing.is_arbiter_alive == Some(true)).into());
-        sheet.set(ReplicaFact::WaitsForVote, standing.waits_for_vote.is_some().into());
-        sheet.set(ReplicaFact::Lag, standing.lag);
-        sheet.set(ReplicaFact::Waiting, waiting as u64);
-        sheet.set(ReplicaFact::Fit, standing.is_fit.into());
-        sheet.set(ReplicaFact::Behind, standing.behind_since.is_some().into());
-        sheet.set(ReplicaFact::Overflows, standing.overflows);
-        sheet.set(ReplicaFact::TooLong, standing.too_long);
-        sheet.cells()
+        let metrics = lock(&self.shared.metrics);
+        metrics.add(ReplicaMetric::Told, self.shared.told.swap(0, Relaxed));
+        metrics.set(ReplicaMetric::Active, u64::from(standing.role == Role::Active));
+        metrics.set(ReplicaMetric::Epoch, standing.epoch);
+        metrics.set(ReplicaMetric::ArbiterAlive, (standing.is_arbiter_alive == Some(true)).into());
+        metrics.set(ReplicaMetric::WaitsForVote, standing.waits_for_vote.is_some().into());
+        metrics.set(ReplicaMetric::Lag, standing.lag);
+        metrics.set(ReplicaMetric::Waiting, waiting as u64);
+        metrics.set(ReplicaMetric::Fit, standing.is_fit.into());
+        metrics.set(ReplicaMetric::Behind, standing.behind_since.is_some().into());
+        metrics.set(ReplicaMetric::Overflows, standing.overflows);
+        metrics.set(ReplicaMetric::TooLong, standing.too_long);
+        metrics.cells()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The edge of an arbiter: a socket, a thread, and what it says of itself.
 
 use crate::arbiter::{Arbiter, Declined, Served, Terms};
-use crate::facts::ArbiterFact;
 use crate::guard::Refusals;
+use crate::metrics::ArbiterMetric;
 use crate::node::lives;
 use authentication::Refused;
 use driver::Clock;
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use machine::{Duration, Time};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -27,7 +27,7 @@ struct Shared {
 
 struct Inner {
     arbiter: Arbiter,
-    sheet: Sheet<ArbiterFact>,
+    metrics: Metrics<ArbiterMetric>,
     refusals: Refusals,
 }
 
@@ -62,21 +62,21 @@ impl Shared {
 
 impl Inner {
     fn take(&mut self, now: Time, bytes: &[u8], answer: &mut Vec<u8>) {
-        let fact = match self.arbiter.step(now, bytes, answer) {
+        let metric = match self.arbiter.step(now, bytes, answer) {
             Ok(Served::Known) => return,
-            Ok(Served::Vote) => ArbiterFact::Votes,
-            Err(Declined::Given) => ArbiterFact::Given,
-            Err(Declined::Unreadable) => ArbiterFact::Unreadable,
-            Err(Declined::UnknownPair) => ArbiterFact::UnknownPair,
-            Err(Declined::LongPromise) => ArbiterFact::LongPromise,
-            Err(Declined::Full) => ArbiterFact::Full,
-            Err(Declined::Refused(Refused::Unproved)) => ArbiterFact::Unproved,
-            Err(Declined::Refused(Refused::Replayed)) => ArbiterFact::Replayed,
-            Err(Declined::Refused(Refused::Forged | Refused::Unsealed)) => ArbiterFact::Forged,
+            Ok(Served::Vote) => ArbiterMetric::Votes,
+            Err(Declined::Given) => ArbiterMetric::Given,
+            Err(Declined::Unreadable) => ArbiterMetric::Unreadable,
+            Err(Declined::UnknownPair) => ArbiterMetric::UnknownPair,
+            Err(Declined::LongPromise) => ArbiterMetric::LongPromise,
+            Err(Declined::Full) => ArbiterMetric::Full,
+            Err(Declined::Refused(Refused::Unproved)) => ArbiterMetric::Unproved,
+            Err(Declined::Refused(Refused::Replayed)) => ArbiterMetric::Replayed,
+            Err(Declined::Refused(Refused::Forged | Refused::Unsealed)) => ArbiterMetric::Forged,
         };
-        self.sheet.add(fact, 1);
+        self.metrics.add(metric, 1);
         let is_order =
-            matches!(fact, ArbiterFact::Votes | ArbiterFact::Given | ArbiterFact::Unproved);
+            matches!(metric, ArbiterMetric::Votes | ArbiterMetric::Given | ArbiterMetric::Unproved);
         if !is_order {
             self.refusals.add(now, Refused::Forged);
         }
@@ -99,7 +99,7 @@ impl ArbiterServer {
             count += 1;
             first ^ count << 40
         });
-        let inner = Inner { arbiter, sheet: Sheet::new(), refusals: Refusals::default() };
+        let inner = Inner { arbiter, metrics: Metrics::new(), refusals: Refusals::default() };
         let is_ending = AtomicBool::new(false);
         let shared = Arc::new(Shared { clock, inner: Mutex::new(inner), is_ending });
         let own = Arc::clone(&shared);
@@ -111,10 +111,10 @@ impl ArbiterServer {
 
     /// What it counts.
     #[must_use]
-    pub fn cells(&self) -> Cells {
+    pub fn cells(&self) -> MetricCells {
         let inner = self.shared.lock();
-        inner.sheet.set(ArbiterFact::Pairs, inner.arbiter.pairs() as u64);
-        inner.sheet.cells()
+        inner.metrics.set(ArbiterMetric::Pairs, inner.arbiter.pairs() as u64);
+        inner.metrics.cells()
     }
 
     /// Datagrams refused of late, if those are many.

@@ -75,7 +75,7 @@ pub(crate) struct Status {
     crashes: Mutex<Crashes>,
     /// Those of helper threads that this shard was told of, by their names.
     helpers: Mutex<BTreeMap<&'static str, Crashes>>,
-    cells: Mutex<(Vec<event::Cells>, Vec<event::Cells>)>,
+    cells: Mutex<(Vec<event::MetricCells>, Vec<event::MetricCells>)>,
 }
 
 impl Status {
@@ -148,11 +148,11 @@ impl Status {
         lock(&self.crashes).clone()
     }
 
-    pub(crate) fn set_cells(&self, own: Vec<event::Cells>, runtime: Vec<event::Cells>) {
+    pub(crate) fn set_cells(&self, own: Vec<event::MetricCells>, runtime: Vec<event::MetricCells>) {
         *lock(&self.cells) = (own, runtime);
     }
 
-    pub(crate) fn cells(&self) -> (Vec<event::Cells>, Vec<event::Cells>) {
+    pub(crate) fn cells(&self) -> (Vec<event::MetricCells>, Vec<event::MetricCells>) {
         lock(&self.cells).clone()
     }
 }

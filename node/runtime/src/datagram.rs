@@ -1,10 +1,10 @@
 //! Sending datagrams: runs of equal size travel as one (GSO), the rest by the batch.
 
-use crate::facts::RuntimeFact;
 use crate::function::Effects;
+use crate::metrics::RuntimeMetric;
 use crate::port::Flow;
 use driver::{DatagramSocket, SendBatch};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::narrow::index;
 use ports::Bypass;
@@ -117,9 +117,9 @@ impl DatagramPort {
         (self.wildcard && !ip.is_unspecified()).then_some(ip)
     }
 
-    fn put_back(&mut self, flow: Flow, bytes: &[u8], sheet: &Sheet<RuntimeFact>) {
+    fn put_back(&mut self, flow: Flow, bytes: &[u8], metrics: &Metrics<RuntimeMetric>) {
         if self.backlog_bytes + bytes.len() > BACKLOG_BYTES_MAX {
-            sheet.add(RuntimeFact::SendShed, 1);
+            metrics.add(RuntimeMetric::SendShed, 1);
             return;
         }
         self.backlog_bytes += bytes.len();
@@ -169,7 +169,7 @@ impl Sender {
         port: &mut DatagramPort,
         effects: &Effects,
         order: &[u32],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let Some(bypass) = &mut port.bypass else { return };
         let (mut messages, mut octets) = (0, 0);
@@ -186,10 +186,10 @@ impl Sender {
         });
         bypass.flush();
         let lost = bypass.attend(now.as_nanos());
-        sheet.add(RuntimeFact::MessageOut, messages);
-        sheet.add(RuntimeFact::BytesOut, octets);
-        sheet.add(RuntimeFact::SendShed, lost.sent);
-        sheet.add(RuntimeFact::KernelDropped, lost.received);
+        metrics.add(RuntimeMetric::MessageOut, messages);
+        metrics.add(RuntimeMetric::BytesOut, octets);
+        metrics.add(RuntimeMetric::SendShed, lost.sent);
+        metrics.add(RuntimeMetric::KernelDropped, lost.received);
     }
 
     /// Sends what was added, all through `port`; `order` is the whole order.
@@ -198,16 +198,16 @@ impl Sender {
         port: &mut DatagramPort,
         effects: &Effects,
         order: &[u32],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let runs = std::mem::take(&mut self.runs);
         let mut rest = runs.as_slice();
         if port.waits() {
-            put_back(port, effects, order, rest, sheet);
+            put_back(port, effects, order, rest, metrics);
             rest = &[];
         }
         while !rest.is_empty() {
-            let done = self.send_batch(port, effects, order, rest, sheet);
+            let done = self.send_batch(port, effects, order, rest, metrics);
             rest = &rest[done..];
         }
         self.runs = runs;
@@ -222,15 +222,15 @@ impl Sender {
         effects: &Effects,
         order: &[u32],
         runs: &[Run],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) -> usize {
         let in_parts = runs[0].in_parts;
         let alike = runs.iter().take_while(|run| run.in_parts == in_parts).count();
         if !in_parts {
-            return self.send_alike(port, effects, order, &runs[..alike], sheet);
+            return self.send_alike(port, effects, order, &runs[..alike], metrics);
         }
         port.keep_whole(false);
-        let done = self.send_alike(port, effects, order, &runs[..alike], sheet);
+        let done = self.send_alike(port, effects, order, &runs[..alike], metrics);
         port.keep_whole(true);
         done
     }
@@ -241,7 +241,7 @@ impl Sender {
         effects: &Effects,
         order: &[u32],
         runs: &[Run],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) -> usize {
         let mut filling = self.batch.fill();
         for run in runs {
@@ -254,10 +254,10 @@ impl Sender {
         }
         let (mut sent, mut stale) = (0, false);
         while sent < filling.len() {
-            sheet.add(RuntimeFact::SendBatch, 1);
+            metrics.add(RuntimeMetric::SendBatch, 1);
             let error = match filling.send(&port.socket, sent) {
                 Ok(count) => {
-                    tally(effects, order, &runs[sent..sent + count], sheet);
+                    tally(effects, order, &runs[sent..sent + count], metrics);
                     sent += count;
                     stale = false;
                     continue;
@@ -268,19 +268,19 @@ impl Sender {
             match refusal(&error, run.segment > 0, stale) {
                 Refusal::Stale => stale = true,
                 Refusal::Full => {
-                    put_back(port, effects, order, &runs[sent..], sheet);
+                    put_back(port, effects, order, &runs[sent..], metrics);
                     return runs.len();
                 }
                 Refusal::Segment => {
                     let (_, first) = effects.message(order[run.start] as usize);
                     let again = first.len() <= SEGMENT_SAFE;
                     port.segment_max = if again { 0 } else { SEGMENT_SAFE };
-                    self.send_singly(port, effects, order, run, sheet);
+                    self.send_singly(port, effects, order, run, metrics);
                     return sent + 1;
                 }
                 Refusal::Final(why) => {
                     let (flow, _) = effects.message(order[run.start] as usize);
-                    sheet.add(RuntimeFact::SendRefused, (run.end - run.start) as u64);
+                    metrics.add(RuntimeMetric::SendRefused, (run.end - run.start) as u64);
                     self.unreachable.push((flow, why));
                     sent += 1;
                     stale = false;
@@ -297,7 +297,7 @@ impl Sender {
         effects: &Effects,
         order: &[u32],
         run: Run,
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let singles: Vec<Run> = (run.start..run.end)
             .map(|at| Run { start: at, end: at + 1, segment: 0, in_parts: run.in_parts })
@@ -305,16 +305,16 @@ impl Sender {
         let mut rest = singles.as_slice();
         while !rest.is_empty() {
             if port.waits() {
-                put_back(port, effects, order, rest, sheet);
+                put_back(port, effects, order, rest, metrics);
                 return;
             }
-            let done = self.send_batch(port, effects, order, rest, sheet);
+            let done = self.send_batch(port, effects, order, rest, metrics);
             rest = &rest[done..];
         }
     }
 
     /// Sends what waited; the kernel has room again.
-    pub(crate) fn resume(&mut self, port: &mut DatagramPort, sheet: &Sheet<RuntimeFact>) {
+    pub(crate) fn resume(&mut self, port: &mut DatagramPort, metrics: &Metrics<RuntimeMetric>) {
         let mut stale = false;
         while !port.backlog.is_empty() {
             let mut filling = self.batch.fill();
@@ -324,7 +324,7 @@ impl Sender {
                     break;
                 }
             }
-            sheet.add(RuntimeFact::SendBatch, 1);
+            metrics.add(RuntimeMetric::SendBatch, 1);
             let (done, sent) = match filling.send(&port.socket, 0) {
                 Ok(count) => (count, true),
                 Err(error) => match refusal(&error, false, stale) {
@@ -340,10 +340,10 @@ impl Sender {
             for (_, bytes) in port.backlog.drain(..done) {
                 port.backlog_bytes -= bytes.len();
                 if sent {
-                    sheet.add(RuntimeFact::MessageOut, 1);
-                    sheet.add(RuntimeFact::BytesOut, bytes.len() as u64);
+                    metrics.add(RuntimeMetric::MessageOut, 1);
+                    metrics.add(RuntimeMetric::BytesOut, bytes.len() as u64);
                 } else {
-                    sheet.add(RuntimeFact::SendRefused, 1);
+                    metrics.add(RuntimeMetric::SendRefused, 1);
                 }
             }
         }
@@ -355,23 +355,23 @@ fn put_back(
     effects: &Effects,
     order: &[u32],
     runs: &[Run],
-    sheet: &Sheet<RuntimeFact>,
+    metrics: &Metrics<RuntimeMetric>,
 ) {
     for number in runs.iter().flat_map(|run| &order[run.start..run.end]) {
         let (flow, bytes) = effects.message(*number as usize);
-        port.put_back(flow, bytes, sheet);
+        port.put_back(flow, bytes, metrics);
     }
 }
 
-fn tally(effects: &Effects, order: &[u32], runs: &[Run], sheet: &Sheet<RuntimeFact>) {
+fn tally(effects: &Effects, order: &[u32], runs: &[Run], metrics: &Metrics<RuntimeMetric>) {
     let (mut messages, mut bytes) = (0, 0);
     for run in runs {
         messages += run.end - run.start;
         let numbers = &order[run.start..run.end];
         bytes += numbers.iter().map(|&n| effects.message(n as usize).1.len()).sum::<usize>();
     }
-    sheet.add(RuntimeFact::MessageOut, messages as u64);
-    sheet.add(RuntimeFact::BytesOut, bytes as u64);
+    metrics.add(RuntimeMetric::MessageOut, messages as u64);
+    metrics.add(RuntimeMetric::BytesOut, bytes as u64);
 }
 
 /// Reads a refusal. An ICMP error of an earlier datagram is reported by the next send, once: that

@@ -1,8 +1,8 @@
 //! Streams of a shard: how connections end, and what their timers are for.
 
 use crate::connection::Phase;
-use crate::facts::RuntimeFact;
 use crate::io::Io;
+use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token, tell};
 use crate::port::{ConnId, Flow, PortId};
 use crate::stream::StreamPort;
@@ -30,9 +30,9 @@ impl Io {
     pub(crate) fn fail(&mut self, now: Time, id: ConnId, why: &'static str) {
         let Some(connection) = self.streams.table.remove(id) else { return };
         self.streams.queued -= connection.counted;
-        self.sheet.add(RuntimeFact::SendShed, connection.held_messages());
+        self.metrics.add(RuntimeMetric::SendShed, connection.held_messages());
         if let Some(asked) = connection.asked {
-            self.sheet.add(RuntimeFact::ConnectFailed, 1);
+            self.metrics.add(RuntimeMetric::ConnectFailed, 1);
             self.streams.table.cool((asked.port, asked.remote), now, why);
             tell(&mut self.news, News::Down(asked, why));
         }
@@ -173,13 +173,13 @@ impl Io {
                 let mute = limits.first_message_timeout.map(|time| connection.since + time);
                 let mute = mute.filter(|_| connection.accepted && !connection.spoke);
                 if mute.is_some_and(|at| at <= now) {
-                    self.sheet.add(RuntimeFact::Mute, 1);
+                    self.metrics.add(RuntimeMetric::Mute, 1);
                     self.lose(id, "no whole message came in time");
                 } else if stalled.is_some_and(|at| at <= now) {
-                    self.sheet.add(RuntimeFact::TimedOut, 1);
+                    self.metrics.add(RuntimeMetric::TimedOut, 1);
                     self.lose(id, "the far end does not read");
                 } else if idle <= now {
-                    self.sheet.add(RuntimeFact::TimedOut, 1);
+                    self.metrics.add(RuntimeMetric::TimedOut, 1);
                     self.lose(id, "nothing moved for too long");
                 } else {
                     let at = stalled.map_or(idle, |at| at.min(idle));

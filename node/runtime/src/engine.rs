@@ -1,10 +1,10 @@
 //! The function side of a shard: what came in goes to the function, or to the shard that owns it.
 
-use crate::facts::RuntimeFact;
 use crate::function::{Effects, Function, In};
+use crate::metrics::RuntimeMetric;
 use crate::port::Flow;
 use crate::ring::{Rings, ShardMessage};
-use event::Sheet;
+use event::Metrics;
 use machine::narrow::nanos;
 use machine::{Duration, Time};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub(crate) struct Engine<F: Function> {
     pub(crate) config: Arc<F::Config>,
     pub(crate) effects: Effects,
     pub(crate) rings: Rings,
-    pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
+    pub(crate) metrics: Rc<Metrics<RuntimeMetric>>,
     /// How long the messages that are given now have waited.
     pub(crate) waited: Duration,
 }
@@ -39,20 +39,22 @@ impl<F: Function> Engine<F> {
 
     /// A message came in from outside; `paced`: it must not be lost on its way to its owner.
     pub(crate) fn message(&mut self, now: Time, flow: &Flow, paced: bool, bytes: &[u8]) {
-        self.sheet.add(RuntimeFact::MessageIn, 1);
-        self.sheet.add(RuntimeFact::BytesIn, bytes.len() as u64);
+        self.metrics.add(RuntimeMetric::MessageIn, 1);
+        self.metrics.add(RuntimeMetric::BytesIn, bytes.len() as u64);
         let shards = self.rings.shards();
         if shards > 1
             && let Some(owner) = F::steer(&self.config, flow, bytes, shards)
             && self.rings.is_other(owner)
         {
-            self.sheet.add(RuntimeFact::Steered, 1);
+            self.metrics.add(RuntimeMetric::Steered, 1);
             let waited_ns = nanos(self.waited); // a minute at most
             let arrived = Time::from_nanos(now.as_nanos().saturating_sub(waited_ns));
             self.rings.arrived(owner, arrived);
             return match paced {
-                true => self.rings.push_paced(owner, ShardMessage::Take, *flow, bytes, &self.sheet),
-                false => self.rings.push(owner, ShardMessage::Take, *flow, bytes, &self.sheet),
+                true => {
+                    self.rings.push_paced(owner, ShardMessage::Take, *flow, bytes, &self.metrics)
+                }
+                false => self.rings.push(owner, ShardMessage::Take, *flow, bytes, &self.metrics),
             };
         }
         self.step(now, In::Message { flow: *flow, bytes });
@@ -69,7 +71,7 @@ impl<F: Function> Engine<F> {
     pub(crate) fn up(&mut self, now: Time, flow: Flow, paced: bool) {
         let owner = if paced { self.owner(&flow) } else { None };
         match owner {
-            Some(owner) => self.rings.push_paced(owner, ShardMessage::Up, flow, &[], &self.sheet),
+            Some(owner) => self.rings.push_paced(owner, ShardMessage::Up, flow, &[], &self.metrics),
             None => self.step(now, In::Up { flow }),
         }
     }
@@ -79,7 +81,7 @@ impl<F: Function> Engine<F> {
         match self.owner(&flow) {
             Some(owner) => {
                 let message = ShardMessage::Written(octets, left);
-                self.rings.push_paced(owner, message, flow, &[], &self.sheet);
+                self.rings.push_paced(owner, message, flow, &[], &self.metrics);
             }
             None => self.step(now, In::Written { flow, octets, left }),
         }

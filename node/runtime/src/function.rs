@@ -652,7 +652,7 @@ pub trait Function: Send + 'static {
     fn is_idle(&self) -> bool;
 
     /// The cells of this shard, for the management side.
-    fn cells(&self) -> Vec<event::Cells>;
+    fn cells(&self) -> Vec<event::MetricCells>;
 }
 
 #[cfg(test)]

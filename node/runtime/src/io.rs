@@ -5,9 +5,9 @@ use crate::completion::Asked;
 use crate::datagram::{DatagramPort, Sender};
 use crate::deferred::Deferred;
 use crate::dns::nothing;
-use crate::facts::RuntimeFact;
 use crate::function::{Effects, Query};
 use crate::group::{FLUSH_MESSAGES_MAX, Groups};
+use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token, tell};
 use crate::port::{Flow, PortId, Transport};
 use crate::replication::ReplicationRef;
@@ -15,7 +15,7 @@ use crate::ring::{Rings, ShardMessage};
 use crate::spec::PortSpec;
 use crate::stream::{StreamPort, Streams};
 use driver::{Interest, Poll, Returned, Why};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use policing::kernel::FilterRef;
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ pub(crate) struct Io {
     pub(crate) streams: Streams,
     pub(crate) channels: Channels,
     pub(crate) deferred: Deferred,
-    pub(crate) sheet: Rc<Sheet<RuntimeFact>>,
+    pub(crate) metrics: Rc<Metrics<RuntimeMetric>>,
     /// The other node of the pair.
     pub(crate) mirror: Option<ReplicationRef>,
     /// The kernel's part of the policing.
@@ -65,7 +65,7 @@ pub(crate) struct Io {
 
 impl Io {
     pub(crate) fn new(
-        sheet: Rc<Sheet<RuntimeFact>>,
+        metrics: Rc<Metrics<RuntimeMetric>>,
         seed: u64,
         streams: Streams,
         deferred: Deferred,
@@ -78,7 +78,7 @@ impl Io {
             streams,
             channels: Channels::default(),
             deferred,
-            sheet,
+            metrics,
             mirror: None,
             kernel_filter: None,
             life: 0,
@@ -114,7 +114,7 @@ impl Io {
             mirror.publish(rings.own, effects);
             effects.clear_deltas();
         }
-        rings.hand(now, effects, &self.sheet);
+        rings.hand(now, effects, &self.metrics);
         // A node that keeps still may speak with other processes of its machine.
         self.channels.carry_out(&self.poll, effects);
         if let Some(mirror) = mirror.filter(|_| std::mem::take(&mut effects.hands_over)) {
@@ -154,7 +154,7 @@ impl Io {
             self.resolve(rings.own, number, query);
         }
         effects.clear();
-        rings.post(&self.sheet);
+        rings.post(&self.metrics);
     }
 
     fn close_all(&mut self, now: Time, effects: &mut Effects, rings: &mut Rings) {
@@ -162,9 +162,9 @@ impl Io {
             match flow.conn.shard() {
                 Some(shard) if rings.is_other(shard) => {
                     if self.is_paced(flow.port) {
-                        rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.sheet);
+                        rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.metrics);
                     } else {
-                        rings.push(shard, ShardMessage::Close, flow, &[], &self.sheet);
+                        rings.push(shard, ShardMessage::Close, flow, &[], &self.metrics);
                     }
                 }
                 _ => self.close(now, flow),
@@ -183,14 +183,14 @@ impl Io {
 
     fn resolve(&mut self, shard: u16, number: u64, query: Query) {
         let asked = Asked { shard, life: self.life, number };
-        self.sheet.add(RuntimeFact::Resolved, 1);
+        self.metrics.add(RuntimeMetric::Resolved, 1);
         let helper_threads = self.streams.helper_threads();
         let empty = nothing(&query);
         let answer = match helper_threads.known(&query) {
             Some(answer) => answer,
             None if helper_threads.resolve(asked, query) => return,
             None => {
-                self.sheet.add(RuntimeFact::ResolveShed, 1);
+                self.metrics.add(RuntimeMetric::ResolveShed, 1);
                 empty
             }
         };
@@ -240,7 +240,7 @@ impl Io {
     }
 
     fn unroutable(&self, messages: &[u32]) {
-        self.sheet.add(RuntimeFact::Unroutable, messages.len() as u64);
+        self.metrics.add(RuntimeMetric::Unroutable, messages.len() as u64);
     }
 
     fn send_datagrams(&mut self, now: Time, id: PortId, effects: &Effects, groups: &Groups) {
@@ -251,12 +251,12 @@ impl Io {
                 self.sender.add(port, effects, groups.members(group), group.start as usize);
             } else {
                 let lost = groups.members(group).len() as u64;
-                self.sheet.add(RuntimeFact::Unroutable, lost);
+                self.metrics.add(RuntimeMetric::Unroutable, lost);
             }
         }
         let waited = port.waits();
-        self.sender.bypass(now, port, effects, groups.order(), &self.sheet);
-        self.sender.flush(port, effects, groups.order(), &self.sheet);
+        self.sender.bypass(now, port, effects, groups.order(), &self.metrics);
+        self.sender.flush(port, effects, groups.order(), &self.metrics);
         if port.waits() && !waited {
             watch(&self.poll, port, id, Interest::ReadWrite);
         }
@@ -266,7 +266,7 @@ impl Io {
     pub(crate) fn resume(&mut self, id: PortId) {
         let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
         if let Some(Port { kind: PortKind::Datagrams(port), .. }) = port {
-            self.sender.resume(port, &self.sheet);
+            self.sender.resume(port, &self.metrics);
             if !port.waits() {
                 watch(&self.poll, port, id, Interest::Read);
             }
@@ -321,7 +321,7 @@ impl Io {
             if matches!(error.why, Why::TooBig(_)) {
                 continue; // the kernel fragments by itself
             }
-            self.sheet.add(RuntimeFact::Unreachable, 1);
+            self.metrics.add(RuntimeMetric::Unreachable, 1);
             let flow = Flow::to(id, Transport::Udp, *local, error.remote);
             let why = match io::Error::from_raw_os_error(error.errno).kind() {
                 io::ErrorKind::ConnectionRefused => "nobody listens there (ICMP)",

@@ -20,7 +20,6 @@ mod dns;
 mod ending;
 mod engine;
 mod error;
-mod facts;
 mod function;
 mod group;
 mod grouped;
@@ -28,6 +27,7 @@ mod guard;
 mod handshake;
 mod helper_threads;
 mod io;
+mod metrics;
 mod news;
 mod port;
 mod queue;
@@ -49,13 +49,13 @@ pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
 pub use driver::guard::{knows_authentication_option, knows_md5};
 pub use error::RuntimeError;
-pub use facts::RuntimeFact;
 pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Diverted, Effects, Frame,
     Function, In, Mirrored, Query, Ticket,
 };
 pub use grouped::{Authority, GROUPS_MAX, GroupId, GroupOrder, Grouped, NODES_MAX, NodeId, Pace};
 pub use guard::{GUARDS_MAX, Guard, Secret};
+pub use metrics::RuntimeMetric;
 pub use port::{Address, ConnId, Flow, PortId, Transport};
 pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef};
 pub use running::{Make, Running, start};

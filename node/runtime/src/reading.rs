@@ -3,10 +3,10 @@
 use crate::connection::{Connection, Partial, Phase};
 use crate::ending::lost_words;
 use crate::engine::Engine;
-use crate::facts::RuntimeFact;
 use crate::function::{Frame, Function};
 use crate::handshake::words;
 use crate::io::Io;
+use crate::metrics::RuntimeMetric;
 use crate::port::{ConnId, Flow};
 use crate::spec::StreamLimits;
 use driver::{Clock, tcp};
@@ -259,7 +259,7 @@ impl Reader {
         if let Some(why) = broken {
             // What is due to the messages before goes first.
             io.flush(now, &mut engine.effects, &mut engine.rings);
-            engine.sheet.add(RuntimeFact::Broken, 1);
+            engine.metrics.add(RuntimeMetric::Broken, 1);
             io.lose(flow.conn, why);
         } else if let Some(connection) = io.streams.table.find(flow.conn) {
             // Octets of a message that never ends are no sign of life.

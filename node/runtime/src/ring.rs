@@ -13,14 +13,14 @@
 //! of a paced port waits instead, grows, and leaves when there is room: nothing more is read
 //! meanwhile from the connections that would add to it.
 
-use crate::facts::RuntimeFact;
 use crate::function::Effects;
+use crate::metrics::RuntimeMetric;
 use crate::port::{ConnId, Flow};
 use crate::work::{Queues, WorkQueue};
 use bytes::Bytes;
 use crossbeam_queue::ArrayQueue;
 use driver::Waker;
-use event::Sheet;
+use event::Metrics;
 use machine::narrow::{index, place};
 use machine::{Duration, Time};
 use std::io;
@@ -148,10 +148,15 @@ impl Rings {
     }
 
     /// Hands over what the function has for its siblings, and forgets it.
-    pub(crate) fn hand(&mut self, now: Time, effects: &mut Effects, sheet: &Sheet<RuntimeFact>) {
+    pub(crate) fn hand(
+        &mut self,
+        now: Time,
+        effects: &mut Effects,
+        metrics: &Metrics<RuntimeMetric>,
+    ) {
         if effects.handed_work().len() > 0 {
-            sheet.add(RuntimeFact::Handed, effects.handed_work().len() as u64);
-            self.work.hand(now, effects.handed_work(), &self.doors, sheet);
+            metrics.add(RuntimeMetric::Handed, effects.handed_work().len() as u64);
+            self.work.hand(now, effects.handed_work(), &self.doors, metrics);
             effects.clear_handed_work();
         }
     }
@@ -197,16 +202,17 @@ impl Rings {
         message: ShardMessage,
         flow: Flow,
         bytes: &[u8],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let batch = &mut self.batches[usize::from(shard)];
         if batch.paced && batch.is_full() {
-            sheet.add(RuntimeFact::RingShed, 1); // it waits, and takes only what must not be lost
+            // It waits, and takes only what must not be lost.
+            metrics.add(RuntimeMetric::RingShed, 1);
             return;
         }
         batch.push(message, flow, bytes);
         if batch.is_full() {
-            self.dispatch(usize::from(shard), sheet);
+            self.dispatch(usize::from(shard), metrics);
         }
     }
 
@@ -217,14 +223,14 @@ impl Rings {
         message: ShardMessage,
         flow: Flow,
         bytes: &[u8],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let batch = &mut self.batches[usize::from(shard)];
         let was_full = batch.is_full();
         batch.paced = true;
         batch.push(message, flow, bytes);
         if !was_full && batch.is_full() {
-            self.dispatch(usize::from(shard), sheet);
+            self.dispatch(usize::from(shard), metrics);
         }
     }
 
@@ -234,12 +240,12 @@ impl Rings {
         shard: u16,
         flow: Flow,
         piece: Bytes,
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         let batch = &mut self.batches[usize::from(shard)];
         let number = place(batch.shares.len());
         batch.shares.push(piece);
-        self.push_paced(shard, ShardMessage::SendShared(number), flow, &[], sheet);
+        self.push_paced(shard, ShardMessage::SendShared(number), flow, &[], metrics);
     }
 
     /// Whether another shard takes its batches so slowly that no more should be read for it.
@@ -290,16 +296,16 @@ impl Rings {
     }
 
     /// Sends the batches of this turn, and work that waits for room.
-    pub(crate) fn post(&mut self, sheet: &Sheet<RuntimeFact>) {
-        self.work.post(&self.doors, sheet);
+    pub(crate) fn post(&mut self, metrics: &Metrics<RuntimeMetric>) {
+        self.work.post(&self.doors, metrics);
         for shard in 0..self.batches.len() {
             if !self.batches[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
-                self.dispatch(shard, sheet);
+                self.dispatch(shard, metrics);
             }
         }
     }
 
-    fn dispatch(&mut self, shard: usize, sheet: &Sheet<RuntimeFact>) {
+    fn dispatch(&mut self, shard: usize, metrics: &Metrics<RuntimeMetric>) {
         let door = &self.doors[shard];
         let mut has_room = true;
         if !self.ends[shard].items.is_empty() {
@@ -324,7 +330,7 @@ impl Rings {
             }
             Err(batch) => {
                 let kept = self.keep_ends(shard, &batch);
-                sheet.add(RuntimeFact::RingShed, (batch.items.len() - kept) as u64);
+                metrics.add(RuntimeMetric::RingShed, (batch.items.len() - kept) as u64);
             }
         }
     }
@@ -353,25 +359,25 @@ mod tests {
     fn ends_of_connections_wait_for_room_and_everything_else_is_shed() {
         let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
         let mut rings = Rings::new(0, Arc::clone(&doors));
-        let sheet = Sheet::new();
+        let metrics = Metrics::new();
         let at = "127.0.0.1:5060".parse().unwrap();
         let flow =
             |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
         for _ in 0..BATCHES_MAX {
-            rings.push(1, ShardMessage::Send, flow(1), b"x", &sheet);
-            rings.post(&sheet);
+            rings.push(1, ShardMessage::Send, flow(1), b"x", &metrics);
+            rings.post(&metrics);
         }
         assert!(!rings.holds_back());
         for conn in 0..10 {
-            rings.push(1, ShardMessage::Send, flow(conn), b"x", &sheet);
+            rings.push(1, ShardMessage::Send, flow(conn), b"x", &metrics);
             rings.broadcast_down(flow(conn), "closed", false);
-            rings.post(&sheet);
+            rings.post(&metrics);
         }
         assert_eq!(doors[1].ring.len(), BATCHES_MAX);
         assert_eq!(rings.retry(), Some(RETRY), "nothing waits for long");
         while doors[1].ring.pop().is_some() {}
-        rings.push(1, ShardMessage::Send, flow(20), b"x", &sheet);
-        rings.post(&sheet);
+        rings.push(1, ShardMessage::Send, flow(20), b"x", &metrics);
+        rings.post(&metrics);
         assert!(!rings.holds_back());
         let ends = doors[1].ring.pop().unwrap();
         let told: Vec<u32> = ends
@@ -390,7 +396,7 @@ mod tests {
     #[test]
     fn what_follows_the_end_of_a_connection_does_not_overtake_it_while_the_sibling_takes_parcels() {
         let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
-        let (at, sheet) = ("127.0.0.1:5060".parse().unwrap(), Sheet::new());
+        let (at, metrics) = ("127.0.0.1:5060".parse().unwrap(), Metrics::new());
         let flow =
             |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
         let theirs = Arc::clone(&doors);
@@ -410,9 +416,9 @@ mod tests {
         let mut rings = Rings::new(0, Arc::clone(&doors));
         for conn in 1..200_000 {
             rings.broadcast_down(flow(conn), "closed", false);
-            rings.post(&sheet);
-            rings.push(1, ShardMessage::Send, flow(conn), b"x", &sheet);
-            rings.post(&sheet);
+            rings.post(&metrics);
+            rings.push(1, ShardMessage::Send, flow(conn), b"x", &metrics);
+            rings.post(&metrics);
         }
         doors[1].open.store(false, Relaxed);
         sibling.join().unwrap();

@@ -7,10 +7,10 @@ use crate::deferred::{DEFERRED_TIME, Deferred};
 use crate::engine::Engine;
 use crate::error::RuntimeError;
 use crate::error::words;
-use crate::facts::RuntimeFact;
 use crate::function::{Ask, AskError, Effects, Function, Mirrored};
 use crate::helper_threads::HelperThreads;
 use crate::io::Io;
+use crate::metrics::RuntimeMetric;
 use crate::news::Token;
 use crate::port::PortId;
 use crate::reading::Reader;
@@ -162,10 +162,10 @@ fn live<F: Function>(
     let (status, doors, number) =
         (Arc::clone(&birth.status), Arc::clone(&birth.doors), birth.shard);
     let name = birth.spec.name.clone();
-    let sheet = Rc::new(event::Sheet::<RuntimeFact>::new());
+    let metrics = Rc::new(event::Metrics::<RuntimeMetric>::new());
     let random = birth.random;
     let (shards, clock) = (birth.spec.shards, birth.clock);
-    let outcome = catch_unwind(AssertUnwindSafe(|| raise(birth, make, Rc::clone(&sheet))));
+    let outcome = catch_unwind(AssertUnwindSafe(|| raise(birth, make, Rc::clone(&metrics))));
     let outcome = match outcome {
         Ok(Ok(mut shard)) => {
             shard.status.enter(ShardState::Running);
@@ -188,7 +188,7 @@ fn live<F: Function>(
         Ok(()) => status.enter(ShardState::Stopped),
         Err(why) => {
             tracing::error!(function = name, shard = number, why, "a shard crashed for good");
-            sheet.add(RuntimeFact::Crashed, 1);
+            metrics.add(RuntimeMetric::Crashed, 1);
             status.fail(why);
             let _ = born.send(Err(RuntimeError::Failed));
         }
@@ -215,7 +215,7 @@ fn serve<F: Function>(
         let rest = deaths.rest(now);
         shard.status.waits();
         shard.status.crashed(&why);
-        shard.engine.sheet.add(RuntimeFact::Crashed, 1);
+        shard.engine.metrics.add(RuntimeMetric::Crashed, 1);
         let rest_ms = rest.as_millis();
         tracing::error!(function = name, shard = number, why, rest_ms, "a shard crashed");
         until = now + rest;
@@ -240,27 +240,28 @@ fn reseeded(mut random: [u8; 32], life: u64) -> [u8; 32] {
 fn raise<F: Function>(
     birth: Birth<F::Config>,
     make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
-    sheet: Rc<event::Sheet<RuntimeFact>>,
+    metrics: Rc<event::Metrics<RuntimeMetric>>,
 ) -> Result<Shard<F>, RuntimeError> {
     let Birth { spec, shard, clock, random, config, control, status, doors, .. } = birth;
     if !spec.cores.is_empty() {
         let core = spec.cores[usize::from(shard) % spec.cores.len()];
         driver::pin(core).map_err(|source| RuntimeError::Core { core, source })?;
     }
-    status.set_cells(Vec::new(), vec![sheet.cells()]);
+    status.set_cells(Vec::new(), vec![metrics.cells()]);
     let now = Time::from_nanos(clock.now_ns());
     let seed = Seed { shard, shards: spec.shards, random, now };
     let function = make(seed, Arc::clone(&config));
     let own = driver::random()?;
     let hash_seed = own.iter().fold(0u64, |sum, &byte| sum << 7 ^ sum >> 57 ^ u64::from(byte));
     let streams = Streams::new(shard, spec.streams, birth.helper_threads, now);
-    let mut io = Io::new(Rc::clone(&sheet), hash_seed, streams, Deferred::new(shard))?;
+    let mut io = Io::new(Rc::clone(&metrics), hash_seed, streams, Deferred::new(shard))?;
     io.mirror = spec.mirror.clone();
     io.kernel_filter = spec.kernel_filter.clone();
     let rings = Rings::new(shard, doors);
     io.poll.add(&rings.mailbox().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;
-    let mut engine = Engine { function, config, effects: Effects::default(), rings, sheet, waited };
+    let mut engine =
+        Engine { function, config, effects: Effects::default(), rings, metrics, waited };
     if io.mirror.is_some() {
         engine.function.replicate(now, Mirrored::Deactivate, &mut engine.effects);
     }
@@ -438,14 +439,14 @@ impl<F: Function> Running<F> {
 
     /// The function's own cells, shard by shard.
     #[must_use]
-    pub fn cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+    pub fn cells(&self) -> Vec<(u16, Vec<event::MetricCells>)> {
         let shards = self.shards.iter().enumerate();
         shards.map(|(n, shard)| (index(n), shard.status.cells().0)).collect()
     }
 
-    /// The runtime's cells ([`RuntimeFact`]), shard by shard.
+    /// The runtime's cells ([`RuntimeMetric`]), shard by shard.
     #[must_use]
-    pub fn port_cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+    pub fn port_cells(&self) -> Vec<(u16, Vec<event::MetricCells>)> {
         let shards = self.shards.iter().enumerate();
         shards.map(|(n, shard)| (index(n), shard.status.cells().1)).collect()
     }

@@ -23,10 +23,10 @@ use crate::control::{Control, ShardPort, ShardState, Status};
 use crate::datagram::DatagramPort;
 use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
-use crate::facts::RuntimeFact;
 use crate::function::{Ask, Function, In, Mirrored};
 use crate::grouped::GroupOrder;
 use crate::io::{Io, Port, PortKind};
+use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::reading::Reader;
@@ -94,7 +94,7 @@ impl<F: Function> Shard<F> {
                 self.io.show_gauges();
                 end = self.now();
                 let us = micros(end.since(now));
-                self.engine.sheet.observe(RuntimeFact::TurnTime, us);
+                self.engine.metrics.observe(RuntimeMetric::TurnTime, us);
                 self.busy_until = end + self.spin;
             }
         }
@@ -173,7 +173,7 @@ impl<F: Function> Shard<F> {
         }
         self.io.deferred.expire(now);
         self.flush(now);
-        self.engine.rings.post(&self.engine.sheet);
+        self.engine.rings.post(&self.engine.metrics);
         if self.draining {
             let is_idle = self.engine.function.is_idle() && !self.engine.rings.has_work();
             self.status.idle.store(is_idle, SeqCst);
@@ -270,7 +270,7 @@ impl<F: Function> Shard<F> {
                 }
                 Delivery::Resolved(..) => {}
                 Delivery::Crashed(helper, why) => {
-                    self.engine.sheet.add(RuntimeFact::HelperCrashed, 1);
+                    self.engine.metrics.add(RuntimeMetric::HelperCrashed, 1);
                     self.status.helper_crashed(helper, &why);
                 }
                 Delivery::Shaken(shaken) => {
@@ -315,11 +315,11 @@ impl<F: Function> Shard<F> {
         if count == 0 {
             return false;
         }
-        engine.sheet.add(RuntimeFact::ReceiveBatch, 1);
+        engine.metrics.add(RuntimeMetric::ReceiveBatch, 1);
         if let Some(lost) = receive.datagrams().filter_map(|datagram| datagram.lost).last() {
             let fresh = lost.wrapping_sub(port.lost);
             port.lost = lost;
-            engine.sheet.add(RuntimeFact::KernelDropped, u64::from(fresh));
+            engine.metrics.add(RuntimeMetric::KernelDropped, u64::from(fresh));
         }
         let (mut date_ns, mut since_date) = (Clock::date_ns(), 0);
         for datagram in receive.datagrams() {
@@ -353,14 +353,14 @@ impl<F: Function> Shard<F> {
         if refused == 0 {
             return false;
         }
-        engine.sheet.add(RuntimeFact::ReceiveBatch, 1);
+        engine.metrics.add(RuntimeMetric::ReceiveBatch, 1);
         for (remote, bytes) in bypass.datagrams() {
             refused -= 1;
             let remote = SocketAddr::new(remote, 0);
             let flow = Flow::to(id, Transport::Udp, *local, remote);
             engine.message(now, &flow, false, bytes);
         }
-        engine.sheet.add(RuntimeFact::HeaderRefused, refused);
+        engine.metrics.add(RuntimeMetric::HeaderRefused, refused);
         true
     }
 
@@ -546,7 +546,7 @@ impl<F: Function> Shard<F> {
 
     /// Shows the management side where the cells are.
     pub(crate) fn publish(&self) {
-        self.status.set_cells(self.engine.function.cells(), vec![self.engine.sheet.cells()]);
+        self.status.set_cells(self.engine.function.cells(), vec![self.engine.metrics.cells()]);
     }
 
     /// Takes a new list of ports: kept ones move, new ones come, the others close.

@@ -3,12 +3,12 @@
 use crate::connection::{Connection, Phase, Room};
 use crate::crowd::Source;
 use crate::ending::{Due, lost_words};
-use crate::facts::RuntimeFact;
 use crate::function::Effects;
 use crate::guard::{self, Guard};
 use crate::handshake::{Established, Shaken, Shaking, words};
 use crate::helper_threads::HelperThreads;
 use crate::io::{Io, Port, PortKind};
+use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token, tell};
 use crate::port::{ConnId, Flow, PortId, Transport};
 use crate::ring::{Rings, ShardMessage};
@@ -180,8 +180,8 @@ impl Io {
 
     /// Shows the gauges, once a turn.
     pub(crate) fn show_gauges(&self) {
-        self.sheet.set(RuntimeFact::Connections, self.streams.table.len() as u64);
-        self.sheet.set(RuntimeFact::Queued, (self.streams.queued + self.backlog()) as u64);
+        self.metrics.set(RuntimeMetric::Connections, self.streams.table.len() as u64);
+        self.metrics.set(RuntimeMetric::Queued, (self.streams.queued + self.backlog()) as u64);
     }
 
     /// Brings the sum of the queues up to date after something changed with one connection.
@@ -204,7 +204,7 @@ impl Io {
                 Ok(None) => break,
                 Ok(Some((stream, remote))) => {
                     if !guard::admit(&stream, remote.ip(), &port.spec.guards()).unwrap_or(false) {
-                        self.sheet.add(RuntimeFact::TooFar, 1);
+                        self.metrics.add(RuntimeMetric::TooFar, 1);
                         continue;
                     }
                     let local = stream.local_addr().unwrap_or(port.local);
@@ -228,7 +228,7 @@ impl Io {
         tls: Option<Arc<Context>>,
     ) -> Option<Flow> {
         if !self.streams.table.has_room() && !self.make_room(now, Source::of(flow.remote.ip())) {
-            self.sheet.add(RuntimeFact::Refused, 1);
+            self.metrics.add(RuntimeMetric::Refused, 1);
             return None;
         }
         if flow.transport == Transport::Tls {
@@ -247,7 +247,7 @@ impl Io {
             self.streams.table.remove(id);
             return None;
         }
-        self.sheet.add(RuntimeFact::Accepted, 1);
+        self.metrics.add(RuntimeMetric::Accepted, 1);
         self.arm(now, self.streams.limits.patience(), id);
         self.recount(id);
         Some(Flow { conn: id, ..flow })
@@ -258,7 +258,7 @@ impl Io {
     fn make_room(&mut self, now: Time, newcomer: Source) -> bool {
         let most = (self.streams.table.len() / ROOM_SHARE).max(1);
         let victims = self.streams.table.victims(now, newcomer, most);
-        self.sheet.add(RuntimeFact::Displaced, victims.len() as u64);
+        self.metrics.add(RuntimeMetric::Displaced, victims.len() as u64);
         for &id in &victims {
             let found = self.streams.table.find(id);
             if found.is_some_and(|connection| connection.stream.is_none()) {
@@ -283,7 +283,7 @@ impl Io {
 
     /// Out of descriptors: looking again at once would burn the core.
     fn pause_accept(&mut self, now: Time, id: PortId, error: &io::Error) {
-        self.sheet.add(RuntimeFact::Refused, 1);
+        self.metrics.add(RuntimeMetric::Refused, 1);
         tracing::warn!(%error, port = id.0, "connections cannot be accepted for a moment");
         if let Some((_, StreamPort { listener: Some(listener), .. })) = self.stream_port(id) {
             // One that cannot be removed is looked at again too early, no more.
@@ -306,7 +306,7 @@ impl Io {
             source: Source::of(remote),
         };
         if !self.streams.helper_threads.shake(job) {
-            self.sheet.add(RuntimeFact::HandshakeShed, 1);
+            self.metrics.add(RuntimeMetric::HandshakeShed, 1);
             self.streams.table.remove(id);
         }
         self.recount(id);
@@ -368,15 +368,15 @@ impl Io {
     fn send_away(&mut self, shard: u16, effects: &Effects, order: &[u32], rings: &mut Rings) {
         for &number in order {
             let (flow, bytes) = effects.message(number as usize);
-            let (send, facts) = (ShardMessage::Send, &self.sheet);
+            let (send, metrics) = (ShardMessage::Send, &self.metrics);
             match effects.shared(number as usize) {
-                _ if !self.is_paced(flow.port) => rings.push(shard, send, flow, bytes, facts),
+                _ if !self.is_paced(flow.port) => rings.push(shard, send, flow, bytes, metrics),
                 _ if rings.is_overrun(shard) => {
-                    rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.sheet);
+                    rings.push_paced(shard, ShardMessage::Close, flow, &[], &self.metrics);
                     return tell(&mut self.news, News::Lost(flow, "its shard does not keep up"));
                 }
-                Some(piece) => rings.push_shared(shard, flow, piece.clone(), &self.sheet),
-                None => rings.push_paced(shard, send, flow, bytes, facts),
+                Some(piece) => rings.push_shared(shard, flow, piece.clone(), &self.metrics),
+                None => rings.push_paced(shard, send, flow, bytes, metrics),
             }
         }
     }
@@ -398,7 +398,7 @@ impl Io {
             return None;
         }
         if !self.streams.table.has_room() && !self.make_room(now, Source::HERE) {
-            self.sheet.add(RuntimeFact::Refused, 1);
+            self.metrics.add(RuntimeMetric::Refused, 1);
             tell(&mut self.news, News::Down(flow, "too many connections"));
             return None;
         }
@@ -406,7 +406,7 @@ impl Io {
             Ok(id) => Some(id),
             Err(error) => {
                 let why = connect_words(&error);
-                self.sheet.add(RuntimeFact::ConnectFailed, 1);
+                self.metrics.add(RuntimeMetric::ConnectFailed, 1);
                 self.streams.table.cool(far, now, why);
                 tell(&mut self.news, News::Down(flow, why));
                 None
@@ -460,9 +460,9 @@ impl Io {
         match outcome {
             Ok(sent) if room.paced && sent.shed > 0 && !closing => self.lose(id, OVERRUN),
             Ok(sent) => {
-                self.sheet.add(RuntimeFact::MessageOut, sent.messages);
-                self.sheet.add(RuntimeFact::BytesOut, sent.bytes);
-                self.sheet.add(RuntimeFact::SendShed, sent.shed);
+                self.metrics.add(RuntimeMetric::MessageOut, sent.messages);
+                self.metrics.add(RuntimeMetric::BytesOut, sent.bytes);
+                self.metrics.add(RuntimeMetric::SendShed, sent.shed);
                 self.after_write(now, id);
                 if room.paced {
                     self.list_written(id);
@@ -569,7 +569,7 @@ impl Io {
         connection.flow.local = local;
         let flow = connection.flow;
         if flow.transport != Transport::Tls {
-            return self.stands(now, id, RuntimeFact::Opened);
+            return self.stands(now, id, RuntimeMetric::Opened);
         }
         let stream = self.streams.table.find(id)?.stream.take()?;
         // The handshake thread watches it from now on.
@@ -587,7 +587,7 @@ impl Io {
     }
 
     /// A connection stands: what was held for it goes out.
-    fn stands(&mut self, now: Time, id: ConnId, how: RuntimeFact) -> Option<Flow> {
+    fn stands(&mut self, now: Time, id: ConnId, how: RuntimeMetric) -> Option<Flow> {
         let connection = self.streams.table.find(id)?;
         connection.unheard_since = connection.asked.is_some().then_some(now);
         let stood = connection.stand();
@@ -596,7 +596,7 @@ impl Io {
             self.lose(id, lost_words(&error));
             return None;
         }
-        self.sheet.add(how, 1);
+        self.metrics.add(how, 1);
         self.watch_connection(id, Interest::Read, false);
         self.arm(now, self.streams.limits.idle_timeout, id);
         if blocked {
@@ -618,15 +618,18 @@ impl Io {
             Ok(established) => established,
             Err(why) => {
                 let is_shed = why == crate::handshake::DISPLACED;
-                let fact =
-                    if is_shed { RuntimeFact::HandshakeShed } else { RuntimeFact::HandshakeFailed };
-                self.sheet.add(fact, 1);
+                let metric = if is_shed {
+                    RuntimeMetric::HandshakeShed
+                } else {
+                    RuntimeMetric::HandshakeFailed
+                };
+                self.metrics.add(metric, 1);
                 self.fail(now, id, why);
                 return None;
             }
         };
         let (names, resumed) = (session.peer_names(), session.is_resumed());
-        self.sheet.add(RuntimeFact::Resumed, u64::from(resumed));
+        self.metrics.add(RuntimeMetric::Resumed, u64::from(resumed));
         connection.stream = Some(stream);
         connection.session = Some(session);
         connection.wire(|queue| queue.extend_from_slice(&wire));
@@ -636,7 +639,7 @@ impl Io {
             self.lose(id, "the connection cannot be watched");
             return None;
         }
-        let how = if opened { RuntimeFact::Opened } else { RuntimeFact::Accepted };
+        let how = if opened { RuntimeMetric::Opened } else { RuntimeMetric::Accepted };
         let flow = self.stands(now, id, how)?;
         if closing {
             self.close(now, flow);

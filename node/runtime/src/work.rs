@@ -12,11 +12,11 @@
 //! and what came back are there for the function that is made anew. Only of a shard that has failed
 //! for good the queues are lost; what is handed to it comes back.
 
-use crate::facts::RuntimeFact;
 use crate::function::In;
+use crate::metrics::RuntimeMetric;
 use crate::ring::Mailbox;
 use crossbeam_queue::ArrayQueue;
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::narrow::{index, place};
 use std::collections::VecDeque;
@@ -114,39 +114,39 @@ impl WorkQueue {
         now: Time,
         works: impl Iterator<Item = (u16, &'a [u8])>,
         doors: &[Mailbox],
-        sheet: &Sheet<RuntimeFact>,
+        metrics: &Metrics<RuntimeMetric>,
     ) {
         for (to, work) in works {
             let at = usize::from(to);
             if self.out.get(at).is_some_and(Batch::is_full) {
-                self.dispatch(at, doors, sheet);
+                self.dispatch(at, doors, metrics);
             }
             match self.out.get_mut(at) {
                 Some(batch) if !batch.is_full() => batch.push(now, work),
                 _ => {
-                    sheet.add(RuntimeFact::HandedBack, 1);
+                    metrics.add(RuntimeMetric::HandedBack, 1);
                     self.give_back(now, to, work);
                 }
             }
         }
-        self.post(doors, sheet);
+        self.post(doors, metrics);
     }
 
     /// Sends what waits, as far as there is room.
-    pub(crate) fn post(&mut self, doors: &[Mailbox], sheet: &Sheet<RuntimeFact>) {
+    pub(crate) fn post(&mut self, doors: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
         for at in 0..self.out.len() {
             if !self.out[at].ends.is_empty() {
-                self.dispatch(at, doors, sheet);
+                self.dispatch(at, doors, metrics);
             }
         }
     }
 
-    fn dispatch(&mut self, at: usize, doors: &[Mailbox], sheet: &Sheet<RuntimeFact>) {
+    fn dispatch(&mut self, at: usize, doors: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
         let fresh = Batch { other: self.own, ..Batch::default() };
         let batch = std::mem::replace(&mut self.out[at], fresh);
         let door = &doors[at];
         if !door.open.load(Relaxed) {
-            sheet.add(RuntimeFact::HandedBack, batch.ends.len() as u64);
+            metrics.add(RuntimeMetric::HandedBack, batch.ends.len() as u64);
             return self.back.push_back(Batch { other: index(at), came_back: true, ..batch });
         }
         if let Err(batch) = door.work.0[usize::from(self.own)].push(batch) {
@@ -211,7 +211,7 @@ mod tests {
     struct Pair {
         doors: Vec<Mailbox>,
         queues: [WorkQueue; 2],
-        sheet: Sheet<RuntimeFact>,
+        metrics: Metrics<RuntimeMetric>,
     }
 
     impl Pair {
@@ -220,7 +220,7 @@ mod tests {
             Self {
                 doors,
                 queues: [WorkQueue::new(0, 2), WorkQueue::new(1, 2)],
-                sheet: Sheet::new(),
+                metrics: Metrics::new(),
             }
         }
 
@@ -228,7 +228,7 @@ mod tests {
         fn hand(&mut self, to: u16, numbers: std::ops::Range<u32>) {
             let octets: Vec<[u8; 4]> = numbers.map(u32::to_be_bytes).collect();
             let works = octets.iter().map(|octets| (to, &octets[..]));
-            self.queues[0].hand(Time::ZERO, works, &self.doors, &self.sheet);
+            self.queues[0].hand(Time::ZERO, works, &self.doors, &self.metrics);
         }
 
         /// What a shard finds: numbers that were handed to it, and such as came back.
@@ -244,7 +244,7 @@ mod tests {
                     }
                 }
             }
-            self.queues[0].post(&self.doors, &self.sheet);
+            self.queues[0].post(&self.doors, &self.metrics);
             (work, back)
         }
     }

@@ -9,13 +9,13 @@
 //! again, then left out. Each is counted, logged and an alarm of the owner.
 
 use crate::block::{self, Kind, Label};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::partition::Partition;
 use crate::record::{Place, Record};
 use crate::store::Shared;
 use crate::{PARTITIONS_MAX, StoreError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use event::Sheet;
+use event::Metrics;
 use std::any::Any;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -64,7 +64,7 @@ pub(crate) struct Disk {
     shared: Arc<Shared>,
     work: Receiver<Work>,
     spare: Sender<Vec<u8>>,
-    sheet: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     partition: Arc<Partition>,
     file: File,
     end: u64,
@@ -79,7 +79,7 @@ impl Disk {
         shared: Arc<Shared>,
         work: Receiver<Work>,
         spare: Sender<Vec<u8>>,
-        sheet: Sheet<Fact>,
+        metrics: Metrics<Metric>,
         seq: u32,
     ) -> Result<Self, StoreError> {
         let (partition, file) = Partition::create(&shared.options.directory, seq)?;
@@ -88,7 +88,7 @@ impl Disk {
         let (batch, end) = (Batch::default(), 0);
         let (now_us, retained_us) = (0, 0);
         let it =
-            Self { shared, work, spare, sheet, partition, file, end, batch, now_us, retained_us };
+            Self { shared, work, spare, metrics, partition, file, end, batch, now_us, retained_us };
         it.gauges();
         Ok(it)
     }
@@ -170,7 +170,7 @@ impl Disk {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         let text = text.unwrap_or("no reason given");
-        self.sheet.add(Fact::Panics, 1);
+        self.metrics.add(Metric::Panics, 1);
         self.shared.panicked(text);
         tracing::error!(panic = text, "the store's thread goes on without what it had at hand");
     }
@@ -217,7 +217,7 @@ impl Disk {
                     continue;
                 }
             };
-            self.sheet.add(Fact::WriteErrors, 1);
+            self.metrics.add(Metric::WriteErrors, 1);
             self.shared.failing(Some(error.to_string()));
             tracing::error!(%error, "the store cannot write; it tries again");
             if self.shared.is_stopping() {
@@ -239,13 +239,13 @@ impl Disk {
         self.file.write_all_at(&self.batch.bytes, self.end)?;
         self.file.sync_data()?;
         let took_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.sheet.observe(Fact::SyncTime, took_us);
+        self.metrics.observe(Metric::SyncTime, took_us);
         let mut batch = core::mem::take(&mut self.batch);
         self.end += batch.bytes.len() as u64;
-        self.sheet.add(Fact::StoredBytes, batch.bytes.len() as u64);
-        self.sheet.add(Fact::RawBytes, batch.raw_bytes);
-        self.sheet.add(Fact::Entries, batch.entries);
-        self.sheet.add(Fact::Records, batch.records.len() as u64);
+        self.metrics.add(Metric::StoredBytes, batch.bytes.len() as u64);
+        self.metrics.add(Metric::RawBytes, batch.raw_bytes);
+        self.metrics.add(Metric::Entries, batch.entries);
+        self.metrics.add(Metric::Records, batch.records.len() as u64);
         self.partition.extend(&batch.offsets, batch.records, self.end, batch.span_us);
         let (partition, block) = (self.partition.seq, self.partition.blocks());
         self.shared.durable(Place { partition, block, entry: 0 });
@@ -257,13 +257,13 @@ impl Disk {
 
     fn index(&mut self) -> Result<(), StoreError> {
         let indexed = self.partition.index()?;
-        self.sheet.add(Fact::Runs, u64::from(indexed));
+        self.metrics.add(Metric::Runs, u64::from(indexed));
         Ok(())
     }
 
     fn seal(&mut self) -> Result<(), StoreError> {
         let indexed = self.partition.seal()?;
-        self.sheet.add(Fact::Runs, u64::from(indexed));
+        self.metrics.add(Metric::Runs, u64::from(indexed));
         Ok(())
     }
 
@@ -295,7 +295,7 @@ impl Disk {
             }
             self.shared.remove(oldest.seq);
             match std::fs::remove_dir_all(&oldest.directory) {
-                Ok(()) => self.sheet.add(Fact::Deleted, 1),
+                Ok(()) => self.metrics.add(Metric::Deleted, 1),
                 Err(error) => tracing::error!(%error, "an old partition cannot be deleted"),
             }
         }
@@ -304,9 +304,9 @@ impl Disk {
 
     fn gauges(&self) {
         let (_, count, bytes) = self.shared.oldest();
-        self.sheet.set(Fact::Partitions, count as u64);
-        self.sheet.set(Fact::DiskBytes, bytes);
-        self.sheet.set(Fact::Queue, self.work.len() as u64);
+        self.metrics.set(Metric::Partitions, count as u64);
+        self.metrics.set(Metric::DiskBytes, bytes);
+        self.metrics.set(Metric::Queue, self.work.len() as u64);
     }
 }
 
@@ -345,8 +345,8 @@ mod tests {
         );
         let end = opened.writer.flush(10);
         assert!(opened.store.wait(end, Duration::from_secs(20)));
-        let panics = opened.store.cells().readings().find(|(r, _)| r.name == "store_panics_total");
-        assert_eq!(panics.map(|(_, reading)| reading), Some(event::Reading::Value(1)));
+        let panics = opened.store.cells().samples().find(|(r, _)| r.name == "store_panics_total");
+        assert_eq!(panics.map(|(_, reading)| reading), Some(event::Sample::Value(1)));
         assert_eq!(opened.store.status().panicked.as_deref(), Some("sprung"));
         for again in [false, true] {
             if again {

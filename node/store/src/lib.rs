@@ -17,7 +17,7 @@
 //! the last index file, and [`Recovery`] tells which ids still ran.
 //!
 //! # Why not all of it in fjall
-//! fjall 3.1 was the first choice (see the table of engines in the project's facts). Measured on
+//! fjall 3.1 was the first choice (see the table of engines in the project's metrics). Measured on
 //! one pinned core, 300,000 records of ten 21-byte keys each, batches of 1,000 records, synced:
 //! 302,000 keys/s, 3.3 us of CPU a key once compaction runs. A seven-message call has some ten
 //! keys: 33 us, of the 47 us that 150,000 messages/s on one core allow for all seven messages
@@ -33,9 +33,9 @@
 
 mod block;
 mod disk;
-mod facts;
 mod files;
 mod journal;
+mod metrics;
 mod partition;
 mod query;
 mod record;
@@ -43,7 +43,7 @@ mod run;
 mod store;
 mod writer;
 
-pub use facts::Fact;
+pub use metrics::Metric;
 pub use query::{Hit, KeyRange, LIMIT_MAX, Query};
 pub use record::{BODY_BYTES_MAX, CLASSES, Head, KEYS_MAX, Key, Place, Record, TAGS};
 pub use store::{Opened, Reader, Recovery, Replayed, Status, Store};

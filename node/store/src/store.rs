@@ -2,8 +2,8 @@
 
 use crate::block::{self, Kind};
 use crate::disk::{Disk, QUEUE_MAX};
-use crate::facts::Fact;
 use crate::files;
+use crate::metrics::Metric;
 use crate::partition::Partition;
 use crate::query::{Hit, Newest, Query};
 use crate::record::{Place, Record, decode, u64_at};
@@ -126,7 +126,7 @@ pub struct Recovery {
 #[derive(Debug)]
 pub struct Store {
     shared: Arc<Shared>,
-    cells: event::Cells,
+    cells: event::MetricCells,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
     opened_at: Instant,
     damaged_bytes: u64,
@@ -168,8 +168,8 @@ impl Store {
         let found = partitions_in(&options.directory)?;
         let next = found.last().map_or(1, |p| p.seq + 1);
         let recovery = Recovery::read(&found)?;
-        let sheet = event::Sheet::<Fact>::new();
-        sheet.add(Fact::RepairedBytes, recovery.torn_bytes);
+        let metrics = event::Metrics::<Metric>::new();
+        metrics.add(Metric::RepairedBytes, recovery.torn_bytes);
         let mut damaged_bytes = recovery.damaged_bytes;
         for partition in found.iter().filter(|p| !p.is_sealed()) {
             if partition.blocks() == 0 {
@@ -177,9 +177,9 @@ impl Store {
                 damaged_bytes += partition.scan(false, |_, _, _| {})?.damaged_bytes;
             }
             let indexed = partition.seal()?;
-            sheet.add(Fact::Runs, u64::from(indexed));
+            metrics.add(Metric::Runs, u64::from(indexed));
         }
-        sheet.add(Fact::DamagedBytes, damaged_bytes);
+        metrics.add(Metric::DamagedBytes, damaged_bytes);
         if damaged_bytes > 0 {
             tracing::error!(damaged_bytes, "damaged blocks were passed over");
         }
@@ -196,8 +196,8 @@ impl Store {
         });
         let (work, queue) = crossbeam_channel::bounded(QUEUE_MAX);
         let (spare_in, spare) = crossbeam_channel::bounded(QUEUE_MAX / 8);
-        let cells = sheet.cells();
-        let disk = Disk::new(Arc::clone(&shared), queue, spare_in, sheet, next)?;
+        let cells = metrics.cells();
+        let disk = Disk::new(Arc::clone(&shared), queue, spare_in, metrics, next)?;
         let thread =
             std::thread::Builder::new().name("store".to_owned()).spawn(move || disk.run())?;
         let writer = Writer::new(work, spare, Arc::clone(&shared), next);
@@ -284,7 +284,7 @@ impl Store {
 
     /// The store's metrics.
     #[must_use]
-    pub fn cells(&self) -> event::Cells {
+    pub fn cells(&self) -> event::MetricCells {
         self.cells.clone()
     }
 

@@ -166,8 +166,8 @@ fn a_torn_tail_is_cut_and_everything_before_it_stays() {
     let opened = open(directory.path());
     must_hold(&opened.store, 1_000, 3);
     assert!((1..=4_000).contains(&opened.recovery.torn_bytes));
-    let repaired = opened.store.cells().readings().find(|(r, _)| r.name.contains("repaired"));
-    let expected = event::Reading::Value(opened.recovery.torn_bytes);
+    let repaired = opened.store.cells().samples().find(|(r, _)| r.name.contains("repaired"));
+    let expected = event::Sample::Value(opened.recovery.torn_bytes);
     assert_eq!(repaired.map(|(_, reading)| reading), Some(expected));
     assert_eq!(
         std::fs::metadata(&journal).unwrap().len() + opened.recovery.torn_bytes,
@@ -272,12 +272,12 @@ fn every_fact_of_the_store_moves() {
     let options = Options::new(directory.path(), Duration::from_secs(60), 1 << 30);
     let mut opened = Store::open(options).unwrap();
     fill(&mut opened, 1..70_000, 1, 1_000_000);
-    let moved = |cells: &event::Cells, name: &str| {
-        cells.readings().any(|(row, reading)| {
+    let moved = |cells: &event::MetricCells, name: &str| {
+        cells.samples().any(|(row, reading)| {
             row.name == name
                 && match reading {
-                    event::Reading::Value(value) => value > 0,
-                    event::Reading::Histogram { count, .. } => count > 0,
+                    event::Sample::Value(value) => value > 0,
+                    event::Sample::Histogram { count, .. } => count > 0,
                 }
         })
     };
@@ -333,9 +333,8 @@ fn a_write_that_fails_is_counted_told_and_tried_again() {
     fill(&mut opened, 10..20, 1, 7);
     must_hold(&opened.store, 15, 1);
     assert_eq!(opened.store.status().failing, None);
-    let errors =
-        opened.store.cells().readings().find(|(r, _)| r.name == "store_write_errors_total");
-    assert!(matches!(errors, Some((_, event::Reading::Value(n))) if n > 0));
+    let errors = opened.store.cells().samples().find(|(r, _)| r.name == "store_write_errors_total");
+    assert!(matches!(errors, Some((_, event::Sample::Value(n))) if n > 0));
 }
 
 const CHILD: &str = "TANDEM_STORE_CHILD";

@@ -397,7 +397,7 @@ impl<F: Function> Managed for Supervised<F> {
             .collect()
     }
 
-    fn cells(&self) -> Vec<(u16, Vec<event::Cells>)> {
+    fn cells(&self) -> Vec<(u16, Vec<event::MetricCells>)> {
         let Some(running) = self.running() else { return Vec::new() };
         let mut cells = running.cells();
         cells.extend(running.port_cells());
@@ -502,7 +502,7 @@ mod tests {
         fn is_idle(&self) -> bool {
             true
         }
-        fn cells(&self) -> Vec<event::Cells> {
+        fn cells(&self) -> Vec<event::MetricCells> {
             Vec::new()
         }
     }

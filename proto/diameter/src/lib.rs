@@ -22,8 +22,8 @@ mod check;
 pub mod codec;
 mod dictionary;
 mod effects;
-mod facts;
 mod json;
+mod metrics;
 mod node;
 pub mod row;
 pub mod rows;
@@ -35,7 +35,7 @@ mod timers;
 
 pub use dictionary::Dictionary;
 pub use effects::{DisconnectCause, In, Indication, Out, Outcome, Outgoing, RequestId};
-pub use facts::Fact;
+pub use metrics::Metric;
 pub use node::{Node, NodeStatus, PeerCounts, PeerStatus, State};
 pub use session_id::SessionIds;
 pub use settings::{

@@ -67,9 +67,9 @@
 
 pub mod codec;
 mod effects;
-mod facts;
 mod id;
 mod loadshare;
+mod metrics;
 mod parameters;
 mod process;
 mod ranges;
@@ -77,8 +77,8 @@ mod settings;
 mod timers;
 
 pub use effects::{Cause, In, Indication, Out, Transfer};
-pub use facts::Fact;
 pub use id::{PeerId, ServerId};
+pub use metrics::Metric;
 pub use parameters::{PENDING_MESSAGES_MAX, Parameters, Registration};
 pub use process::{
     Availability, Course, DestinationStatus, MemberStatus, PeerStatus, Process, ServerStatus,

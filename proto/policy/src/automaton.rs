@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Instructions of the nondeterministic automaton.
 const INSTRUCTIONS_MAX: usize = 1_024;
-/// Cells of the table: states times columns.
+/// MetricCells of the table: states times columns.
 const CELLS_MAX: usize = 65_536;
 /// Nothing can match any more.
 const DEAD: u16 = 0;

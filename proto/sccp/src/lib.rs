@@ -60,7 +60,7 @@
 pub mod codec;
 mod connection;
 mod effects;
-mod facts;
+mod metrics;
 mod node;
 mod pattern;
 mod reassembly;
@@ -73,7 +73,7 @@ pub use connection::{
     Disconnect, Disconnected, Inform,
 };
 pub use effects::{In, Indication, Out, Unitdata};
-pub use facts::Fact;
+pub use metrics::Metric;
 pub use node::{Node, RemoteStatus};
 pub use pattern::{Pattern, Shape};
 pub use settings::{Parameters, Settings};

@@ -32,8 +32,8 @@
 
 pub mod codec;
 mod effects;
-mod facts;
 mod invocation;
+mod metrics;
 pub mod operation;
 mod packed;
 mod record;
@@ -44,5 +44,5 @@ pub use ber;
 pub use effects::{
     Begin, Close, DialogueId, In, Indication, OperationClass, Out, PAbort, Refused, Say, UAbort,
 };
-pub use facts::Fact;
+pub use metrics::Metric;
 pub use transactions::{PARTITIONS, Report, Settings, Sources, Transactions};

@@ -282,7 +282,7 @@ mod tests {
         fn alarms(&self) -> Vec<Condition> {
             Vec::new()
         }
-        fn cells(&self) -> Option<event::Cells> {
+        fn cells(&self) -> Option<event::MetricCells> {
             None
         }
     }

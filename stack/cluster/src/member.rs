@@ -225,7 +225,7 @@ impl Clustered {
 
     /// What the link to the other nodes counts.
     #[must_use]
-    pub fn link_cells(&self) -> Option<event::Cells> {
+    pub fn link_cells(&self) -> Option<event::MetricCells> {
         self.nodes.as_ref()?.cells()
     }
 

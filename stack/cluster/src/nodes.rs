@@ -23,7 +23,7 @@ pub trait Nodes: Authority {
     /// The alarms that stand.
     fn alarms(&self) -> Vec<Condition>;
     /// What it counts.
-    fn cells(&self) -> Option<event::Cells>;
+    fn cells(&self) -> Option<event::MetricCells>;
 }
 
 /// The cluster of this process.
@@ -77,7 +77,7 @@ impl Nodes for Joined {
         self.groups.alarms()
     }
 
-    fn cells(&self) -> Option<event::Cells> {
+    fn cells(&self) -> Option<event::MetricCells> {
         Some(self.groups.cells())
     }
 }

@@ -34,7 +34,7 @@ pub use alarms::alarm;
 pub use desired::{Desired, Rank};
 pub use door::{DoorEvent, DoorTally, PacketDoor};
 pub use forwarder::answer::questions;
-pub use metrics::{InterfaceFact, NodeDropFact, PortDropFact, PortFact, empty_tables};
+pub use metrics::{InterfaceMetric, NodeDropMetric, PortDropMetric, PortMetric, empty_tables};
 pub use numbers::{Kind, Numbers};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 

@@ -2,7 +2,7 @@
 //! now and then, under numbers that no ticket of the runtime has.
 
 use crate::Dataplane;
-use event::{Cells, Table};
+use event::{MetricCells, Table};
 use forwarder::ipc::{self, Request};
 use machine::{Duration, Time};
 use runtime::Effects;
@@ -15,9 +15,9 @@ const SHOWN: usize = 3;
 /// An answer is waited for so long at most before it is asked for again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-event::facts! {
-    /// The facts of one port; its label is `port`.
-    pub enum PortFact {
+event::metrics! {
+    /// The metrics of one port; its label is `port`.
+    pub enum PortMetric {
         /// 1 while the link of a port is there.
         Up = Gauge, "plane_port_up";
         /// Packets that came by a port.
@@ -31,17 +31,17 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// Drops of one port by their reason; the labels are `port`, `direction` and `reason`.
-    pub enum PortDropFact {
+    pub enum PortDropMetric {
         /// Packets dropped at a port, as far as its driver counts them.
         Dropped = Counter, "plane_port_drops_total";
     }
 }
 
-event::facts! {
-    /// The facts of one interface; its label is `interface`.
-    pub enum InterfaceFact {
+event::metrics! {
+    /// The metrics of one interface; its label is `interface`.
+    pub enum InterfaceMetric {
         /// Packets that came by an interface.
         Received = Counter, "plane_interface_received_packets_total";
         /// Octets that came by an interface.
@@ -53,9 +53,9 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// Drops of one node of the graph by their reason; the labels are `node` and `reason`.
-    pub enum NodeDropFact {
+    pub enum NodeDropMetric {
         /// Packets that a node of the graph dropped.
         Dropped = Counter, "plane_drops_total";
     }
@@ -66,10 +66,10 @@ const TAKEN: [&str; 2] = ["arp heard", "nd heard"];
 
 /// The tables, and whether an answer is waited for.
 pub(crate) struct Metrics {
-    ports: Table<PortFact, 1>,
-    port_drops: Table<PortDropFact, 3>,
-    interfaces: Table<InterfaceFact, 1>,
-    node_drops: Table<NodeDropFact, 2>,
+    ports: Table<PortMetric, 1>,
+    port_drops: Table<PortDropMetric, 3>,
+    interfaces: Table<InterfaceMetric, 1>,
+    node_drops: Table<NodeDropMetric, 2>,
     /// Answers that have not come, and until when they are waited for.
     waits: (usize, Time),
     load: Load,
@@ -124,13 +124,13 @@ impl Metrics {
         match path(number) {
             Some("ports") => self.take_ports(rows),
             Some("interfaces") => self.interfaces.show(rows.iter().map(|row| {
-                let facts = [
-                    (InterfaceFact::Received, count(row, "received")),
-                    (InterfaceFact::ReceivedOctets, count(row, "received_octets")),
-                    (InterfaceFact::Sent, count(row, "sent")),
-                    (InterfaceFact::SentOctets, count(row, "sent_octets")),
+                let metrics = [
+                    (InterfaceMetric::Received, count(row, "received")),
+                    (InterfaceMetric::ReceivedOctets, count(row, "received_octets")),
+                    (InterfaceMetric::Sent, count(row, "sent")),
+                    (InterfaceMetric::SentOctets, count(row, "sent_octets")),
                 ];
-                ([name(&row["interface"])], facts)
+                ([name(&row["interface"])], metrics)
             })),
             Some("graph") => {
                 let rows = rows.iter().flat_map(|row| {
@@ -138,7 +138,7 @@ impl Metrics {
                     let dropped = dropped.filter(|it| !TAKEN.contains(&it.0.as_str()));
                     dropped.map(move |(reason, count)| {
                         let count = count.as_u64().unwrap_or(0);
-                        ([name(&row["node"]), reason.clone()], [(NodeDropFact::Dropped, count)])
+                        ([name(&row["node"]), reason.clone()], [(NodeDropMetric::Dropped, count)])
                     })
                 });
                 self.node_drops.show(rows);
@@ -147,21 +147,21 @@ impl Metrics {
         }
     }
 
-    fn cells(&self) -> [Cells; 4] {
+    fn cells(&self) -> [MetricCells; 4] {
         let Self { ports, port_drops, interfaces, node_drops, .. } = self;
         [ports.cells(), port_drops.cells(), interfaces.cells(), node_drops.cells()]
     }
 
     fn take_ports(&mut self, rows: &[Value]) {
         self.ports.show(rows.iter().map(|row| {
-            let facts = [
-                (PortFact::Up, u64::from(row["up"] == true)),
-                (PortFact::Received, count(row, "received")),
-                (PortFact::ReceivedOctets, count(row, "received_octets")),
-                (PortFact::Sent, count(row, "sent")),
-                (PortFact::SentOctets, count(row, "sent_octets")),
+            let metrics = [
+                (PortMetric::Up, u64::from(row["up"] == true)),
+                (PortMetric::Received, count(row, "received")),
+                (PortMetric::ReceivedOctets, count(row, "received_octets")),
+                (PortMetric::Sent, count(row, "sent")),
+                (PortMetric::SentOctets, count(row, "sent_octets")),
             ];
-            ([name(&row["port"])], facts)
+            ([name(&row["port"])], metrics)
         }));
         let drops = rows.iter().flat_map(|row| {
             row.as_object().into_iter().flatten().filter_map(|(key, count)| {
@@ -170,7 +170,7 @@ impl Metrics {
                     None => ("sent", key.strip_prefix("not_sent_")?),
                 };
                 let labels = [name(&row["port"]), direction.to_owned(), reason.to_owned()];
-                Some((labels, [(PortDropFact::Dropped, count.as_u64().unwrap_or(0))]))
+                Some((labels, [(PortDropMetric::Dropped, count.as_u64().unwrap_or(0))]))
             })
         });
         self.port_drops.show(drops);
@@ -191,7 +191,7 @@ fn name(value: &Value) -> String {
 
 /// The tables without rows: what [`Dataplane::cells`] are of.
 #[must_use]
-pub fn empty_tables() -> [Cells; 4] {
+pub fn empty_tables() -> [MetricCells; 4] {
     Metrics::default().cells()
 }
 
@@ -258,7 +258,7 @@ impl Dataplane {
 
     /// What ports, interfaces and nodes have counted, for the management side.
     #[must_use]
-    pub fn cells(&self) -> [Cells; 4] {
+    pub fn cells(&self) -> [MetricCells; 4] {
         self.metrics.cells()
     }
 }

@@ -376,9 +376,9 @@ fn what_the_forwarder_has_counted_is_shown_by_port_interface_and_reason() {
     }
     let shown = |world: &World| -> Vec<String> {
         let cells = world.dataplane.cells();
-        let all = cells.iter().flat_map(event::Cells::labelled);
+        let all = cells.iter().flat_map(event::MetricCells::labelled);
         let moved = all.filter_map(|(row, labels, reading)| match reading {
-            event::Reading::Value(value) if value > 0 => {
+            event::Sample::Value(value) if value > 0 => {
                 let labels: Vec<_> = labels.iter().map(|(_, value)| &**value).collect();
                 Some(format!("{} {} {value}", row.name, labels.join(" ")))
             }

@@ -96,7 +96,7 @@ impl Function for Answerer {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }

@@ -18,13 +18,13 @@
 mod alarm;
 mod association;
 pub mod config;
-mod facts;
+mod metrics;
 mod peers;
 mod show;
 mod stream;
 mod trace;
 
-pub use facts::{ConnectionFact, PeerFact, PeerTable, empty_tables, peer_table};
+pub use metrics::{ConnectionMetric, PeerMetric, PeerTable, empty_tables, peer_table};
 pub use peers::{Counts, Peers};
 pub use show::{DiameterActRow, DiameterConnectionRow, DiameterPeerRow};
 pub use trace::{DiameterTraceRow, LIMIT, PEER, TRACED_MAX};

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::config::{Carriage, Peer, Section};
-use crate::facts::Seen;
+use crate::metrics::Seen;
 use bytes::Bytes;
 use diameter::codec::{Flags, Header, Message, ResultCode, Writer};
 use diameter::rows::base;

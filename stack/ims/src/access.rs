@@ -3,10 +3,10 @@
 use crate::charging::{self, Charged};
 use crate::emergency::Emergencies;
 use crate::explain::Failures;
-use crate::facts::Fact;
 use crate::inside::{self, Reading};
 use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
+use crate::metrics::Metric;
 use crate::pair::Pair;
 use crate::refusal::Verdict;
 use crate::rewrite;
@@ -15,7 +15,7 @@ use crate::settings::{Door, Row, Settings};
 use crate::table::Table;
 use crate::trails::Trails;
 use crate::watches::Watches;
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use ipsec::{Arrived, Endpoint, Lane, Streams, Way};
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -60,7 +60,7 @@ pub struct Access {
     pub(crate) emergencies: Emergencies,
     pub(crate) watches: Watches,
     pub(crate) trails: Trails,
-    pub(crate) facts: Sheet<Fact>,
+    pub(crate) metrics: Metrics<Metric>,
     pub(crate) random: ChaCha12Rng,
     pub(crate) secret: u64,
     /// The set by which the message came that is dealt with in this step.
@@ -90,7 +90,7 @@ impl Access {
             emergencies: Emergencies::default(),
             watches: Watches::new(shard, now),
             trails: Trails::default(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             random,
             secret,
             came: None,
@@ -253,12 +253,12 @@ impl Access {
             let set = self.table.at(key)?;
             let why = "its source has no port left by which it could be known";
             self.failures.note(now, &set.impi, set.identity.remote, why);
-            self.facts.add(Fact::OfSource, 1);
+            self.metrics.add(Metric::OfSource, 1);
             self.end(key, why);
             return None;
         };
         if let Some(spare) = self.table.prove(key, identity) {
-            self.facts.add(Fact::MadeWay, 1);
+            self.metrics.add(Metric::MadeWay, 1);
             self.end(spare, "its phone has more agreements than it may (TS 33.203 §7.4)");
         }
         Some(())
@@ -356,7 +356,7 @@ impl Access {
             return Verdict::Passes;
         }
         let Ok(message) = Message::parse(rewrite::after_blank_lines(bytes)) else {
-            self.facts.add(Fact::Unreadable, 1);
+            self.metrics.add(Metric::Unreadable, 1);
             return Verdict::Dropped;
         };
         let taken = rewrite::without_keys(&message, out);
@@ -364,9 +364,9 @@ impl Access {
             && believes
             && message.status() == Some(401)
         {
-            self.facts.add(Fact::KeysTaken, 1);
+            self.metrics.add(Metric::KeysTaken, 1);
             let lost = self.keys.put(now, &nonce, keys);
-            self.facts.add(Fact::KeysLost, lost);
+            self.metrics.add(Metric::KeysLost, lost);
         }
         if out.is_empty() { Verdict::Passes } else { Verdict::Changed }
     }
@@ -435,7 +435,7 @@ impl Access {
         self.emergencies.tick(now);
         self.streams.tick(now);
         let lost = self.keys.tick(now);
-        self.facts.add(Fact::KeysLost, lost);
+        self.metrics.add(Metric::KeysLost, lost);
         let mut due = core::mem::take(&mut self.due);
         self.table.expire(now, &mut due);
         for key in due.drain(..) {
@@ -457,7 +457,7 @@ impl Access {
                 self.trails.over(set, Event::AgreementEnded, why);
             }
             if matches!(set.stage, Stage::Challenged | Stage::Proven | Stage::Current) {
-                self.facts.add(Fact::Expired, 1);
+                self.metrics.add(Metric::Expired, 1);
             }
             self.table.remove(key, &mut self.esp);
         }
@@ -473,34 +473,34 @@ impl Access {
         self.table.deadline().into_iter().chain(others).min()
     }
 
-    /// The facts: of the agreements, of ESP, and of subscriptions to registrations.
+    /// The metrics: of the agreements, of ESP, and of subscriptions to registrations.
     #[must_use]
-    pub fn cells(&self) -> [Cells; 3] {
-        [self.facts.cells(), self.esp.cells(), self.watches.facts.cells()]
+    pub fn cells(&self) -> [MetricCells; 3] {
+        [self.metrics.cells(), self.esp.cells(), self.watches.metrics.cells()]
     }
 
-    /// The count of one fact.
+    /// The count of one metric.
     #[must_use]
-    pub fn count(&self, fact: Fact) -> u64 {
-        self.facts.read(fact)
+    pub fn count(&self, metric: Metric) -> u64 {
+        self.metrics.read(metric)
     }
 
-    /// The count of one fact of subscriptions to registrations.
+    /// The count of one metric of subscriptions to registrations.
     #[must_use]
-    pub fn reg_event_count(&self, fact: crate::facts::RegEventFact) -> u64 {
-        self.watches.facts.read(fact)
+    pub fn reg_event_count(&self, metric: crate::metrics::RegEventMetric) -> u64 {
+        self.watches.metrics.read(metric)
     }
 
-    /// The count of one fact of ESP.
+    /// The count of one metric of ESP.
     #[must_use]
-    pub fn esp_count(&self, fact: ipsec::Fact) -> u64 {
-        self.esp.count(fact)
+    pub fn esp_count(&self, metric: ipsec::Metric) -> u64 {
+        self.esp.count(metric)
     }
 
     pub(crate) fn gauges(&self) {
         let (under_way, current) = self.table.counts();
-        self.facts.set(Fact::UnderWay, under_way as u64);
-        self.facts.set(Fact::Standing, current as u64);
+        self.metrics.set(Metric::UnderWay, under_way as u64);
+        self.metrics.set(Metric::Standing, current as u64);
     }
 
     /// The realm and the doorway behind a port.

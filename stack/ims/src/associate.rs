@@ -2,8 +2,8 @@
 //! takes over.
 
 use crate::access::Access;
-use crate::facts::Fact;
 use crate::key_log::Line;
+use crate::metrics::Metric;
 use crate::request::of_mode;
 use crate::set::{Associated, Set, Stage};
 use aka::digest::SessionKeys;
@@ -79,7 +79,7 @@ impl Access {
         keys: &SessionKeys,
     ) -> Result<(), &'static str> {
         if self.table.knows_keys(keys) {
-            self.facts.add(Fact::Repeated, 1);
+            self.metrics.add(Metric::Repeated, 1);
             return Err("the core has repeated a challenge: its keys were used before \
                         (TS 33.102 §6.3.2, RFC 3310 §3.2)");
         }

@@ -9,7 +9,7 @@
 //! takeover each end finds the other gone, and opens another one.
 
 use crate::access::{Access, LINGERING};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::set::Stage;
 use ipsec::{Arrived, Incoming, Lane, Progress, Way};
 use machine::Time;
@@ -141,6 +141,6 @@ pub(crate) fn send(
     let is_sent = opened.is_some_and(|(way, ends)| {
         access.streams.send(now, &mut access.esp, open.unwrap_or(way), ends, bytes)
     });
-    access.facts.add(Fact::NoAssociations, u64::from(!is_sent));
+    access.metrics.add(Metric::NoAssociations, u64::from(!is_sent));
     is_sent
 }

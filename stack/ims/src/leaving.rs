@@ -2,9 +2,9 @@
 //! everything is protected (TS 24.229 §5.2.2, TS 33.203 §7.4).
 
 use crate::access::{Access, LINGERING};
-use crate::facts::Fact;
 use crate::inside;
 use crate::keys;
+use crate::metrics::Metric;
 use crate::request::{again, of_mode, row_server};
 use crate::rewrite;
 use crate::set::{BEYOND_S, GRANTED_MAX_S, Set, Stage};
@@ -56,7 +56,7 @@ impl Access {
                     false => Leaving::Stays,
                 };
             }
-            self.facts.add(Fact::Unreadable, 1);
+            self.metrics.add(Metric::Unreadable, 1);
             return Leaving::Dropped;
         };
         let mut unkeyed = Vec::new();
@@ -67,7 +67,7 @@ impl Access {
         // Keys that came all this way go no farther. Nobody looks for keys again in what was
         // written: whatever it holds, this ends.
         let Ok(message) = Message::parse(&unkeyed) else {
-            self.facts.add(Fact::Unreadable, 1);
+            self.metrics.add(Metric::Unreadable, 1);
             return Leaving::Dropped;
         };
         match self.answer(now, flow, &unkeyed, &message, out) {
@@ -133,14 +133,14 @@ impl Access {
         if number.is_some_and(|number| self.emergencies.knows(number)) {
             return Leaving::Stays;
         }
-        self.facts.add(Fact::NoAssociations, 1);
+        self.metrics.add(Metric::NoAssociations, 1);
         Leaving::Dropped
     }
 
     /// The core has accepted a registration without a challenge, and without an agreement it is
     /// none (RFC 3329 §2.3.1).
     fn accepted_in_clear(&mut self, at: &Answer<'_>, draft: &mut Vec<u8>) {
-        self.facts.add(Fact::Disagreed, 1);
+        self.metrics.add(Metric::Disagreed, 1);
         let impi = self.table.by_register(at.register).and_then(|key| self.table.at(key));
         let impi = impi.map(|set| set.impi.clone()).unwrap_or_default();
         let why = "the core has accepted a registration in the clear without a challenge";
@@ -173,7 +173,7 @@ impl Access {
         });
         flow.map_or_else(
             || {
-                self.facts.add(Fact::NoAssociations, 1);
+                self.metrics.add(Metric::NoAssociations, 1);
                 Leaving::Dropped
             },
             Leaving::Instead,
@@ -191,7 +191,7 @@ impl Access {
         let Some(set) = self.table.at(key) else { return };
         if set.stage == Stage::Offered {
             let Some(session) = taken else {
-                self.facts.add(Fact::KeysLost, 1);
+                self.metrics.add(Metric::KeysLost, 1);
                 self.keyless = Some(at.now);
                 let why = "the challenge came without ck and ik (TS 24.229 §5.4.1.2)";
                 self.failures.note(at.now, &set.impi, at.flow.remote, why);
@@ -205,7 +205,7 @@ impl Access {
                 self.table.remove(key, &mut self.esp);
                 return;
             }
-            self.facts.add(Fact::Challenged, 1);
+            self.metrics.add(Metric::Challenged, 1);
             if let Some(set) = self.table.at(key) {
                 self.trails.chosen(set);
             }
@@ -266,7 +266,7 @@ impl Access {
         if set.stage != Stage::Proven || self.table.by_register(at.register).is_some() {
             return;
         }
-        self.facts.add(Fact::Failed, 1);
+        self.metrics.add(Metric::Failed, 1);
         let why = "the core did not take the response, and challenges again";
         self.trails.over(set, Event::AgreementEnded, why);
         let next = again(set, set.choice, set.client.clone(), at.register);
@@ -297,14 +297,14 @@ impl Access {
             .filter(|other| other.stage == Stage::Current)
             .map(|other| other.expires)
             .fold(at.now + granted, Time::max);
-        let (fact, event) = match stage {
-            Stage::Challenged | Stage::Proven => (Fact::Established, Event::AgreementEstablished),
+        let (metric, event) = match stage {
+            Stage::Challenged | Stage::Proven => (Metric::Established, Event::AgreementEstablished),
             // The phone goes on by the one before: it has not heard of the new one.
             Stage::Old if self.has_used_another(key, &impi) => return,
-            Stage::Old | Stage::Current => (Fact::Refreshed, Event::AgreementRefreshed),
+            Stage::Old | Stage::Current => (Metric::Refreshed, Event::AgreementRefreshed),
             Stage::Offered | Stage::Ending => return,
         };
-        self.facts.add(fact, 1);
+        self.metrics.add(metric, 1);
         if let Some(set) = self.table.at(key) {
             self.trails.accepted(set, event, granted_s);
         }
@@ -343,7 +343,7 @@ impl Access {
                 expires = expires.min(now + LINGERING);
             }
             if stage == Stage::Current {
-                self.facts.add(Fact::Replaced, 1);
+                self.metrics.add(Metric::Replaced, 1);
                 let why = "a newer agreement of its phone was accepted";
                 self.trails.over(set, Event::AgreementReplaced, why);
             }
@@ -353,7 +353,7 @@ impl Access {
 
     /// The 200 of a de-registration has left: the associations answer copies of it for a while.
     fn deregistered(&mut self, now: Time, key: Key, impi: &[u8]) {
-        self.facts.add(Fact::Deregistered, 1);
+        self.metrics.add(Metric::Deregistered, 1);
         let keys: Vec<Key> = self.table.by_impi(impi).to_vec();
         for other in keys {
             let Some(set) = self.table.at_mut(other) else { continue };
@@ -384,7 +384,7 @@ impl Access {
         }
         let Some(key) = carrying else { return };
         let Some(set) = self.table.at(key).filter(|set| set.stage.is_under_way()) else { return };
-        self.facts.add(Fact::Failed, 1);
+        self.metrics.add(Metric::Failed, 1);
         let why = format!("{} to the response to its challenge", answered(status));
         self.failures.note(at.now, &set.impi, set.identity.remote, why.as_str());
         self.trails.over(set, Event::AgreementEnded, &why);

@@ -1,6 +1,6 @@
 //! What becomes of a message of a phone, and how it is refused.
 
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use secagree::List;
 
 /// Seconds after which a source with too many registrations under way may try again.
@@ -23,7 +23,7 @@ pub enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub status: u16,
-    pub fact: Fact,
+    pub metric: Metric,
     pub why: String,
     /// The answer asks for an agreement, or says what the network can.
     pub requires: bool,
@@ -32,13 +32,13 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub fn new(status: u16, fact: Fact, why: &str) -> Self {
+    pub fn new(status: u16, metric: Metric, why: &str) -> Self {
         let (requires, server, retry_after_s) = (false, None, None);
-        Self { status, fact, why: why.to_owned(), requires, server, retry_after_s }
+        Self { status, metric, why: why.to_owned(), requires, server, retry_after_s }
     }
 
     pub fn of_source(why: &str) -> Self {
-        let refusal = Self::new(503, Fact::OfSource, why);
+        let refusal = Self::new(503, Metric::OfSource, why);
         Self { retry_after_s: Some(RETRY_AFTER_S), ..refusal }
     }
 }

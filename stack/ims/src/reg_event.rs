@@ -25,8 +25,8 @@ mod show;
 mod subscribe;
 
 use crate::access::{Access, LINGERING};
-use crate::facts::RegEventFact;
 use crate::leaving::granted_s;
+use crate::metrics::RegEventMetric;
 use crate::set::Stage;
 use crate::trails::Value;
 use crate::watch::{Next, Watch};
@@ -130,7 +130,7 @@ impl Access {
         branch: &[u8],
         out: &mut Vec<u8>,
     ) {
-        self.watches.facts.add(RegEventFact::Subscribes, 1);
+        self.watches.metrics.add(RegEventMetric::Subscribes, 1);
         let shard = self.watches.shard;
         let Some(watch) = self.watches.at_mut(asking.key) else { return };
         watch.ask(now);

@@ -14,7 +14,7 @@
 //! the associations by which it does.
 
 use crate::access::Access;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::pair::Snapshot;
 use crate::record;
 use crate::reg_event;
@@ -83,7 +83,7 @@ impl Access {
         self.watches
             .take_over(|| u128::from(random.next_u64()) << 64 | u128::from(random.next_u64()));
         self.watch_changes(true);
-        self.facts.set(Fact::TakenOver, self.table.counts().1 as u64);
+        self.metrics.set(Metric::TakenOver, self.table.counts().1 as u64);
         self.gauges();
     }
 

@@ -2,7 +2,7 @@
 //! it goes on (RFC 3329 §2.3, TS 24.229 §5.2.2, §5.2.6).
 
 use crate::access::Access;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::{Refusal, Verdict};
 use crate::rewrite::{self, Integrity, Registrant};
 use crate::set::{Identity, Registration, Set, Stage};
@@ -49,7 +49,7 @@ impl Access {
     }
 
     fn refuse(&mut self, at: &At<'_>, refusal: Refusal, out: &mut Vec<u8>) -> Verdict {
-        self.facts.add(refusal.fact, 1);
+        self.metrics.add(refusal.metric, 1);
         let impi = rewrite::seeming(at.message);
         // Of calls and queries in the clear the trail tells: they are no registrations.
         if at.message.method() == Method::Register {
@@ -78,7 +78,7 @@ impl Access {
         let registrant = Registrant::of(at.message, Integrity::No).map_err(malformed)?;
         if at.is_tls && (required || asks) {
             let why = "over TLS nothing is agreed: its integrity is not that of IPsec";
-            return Err(Refusal::new(403, Fact::Unprotected, why));
+            return Err(Refusal::new(403, Metric::Unprotected, why));
         }
         if !required && !asks {
             rewrite::request(at.message, Some(&registrant), false, out);
@@ -145,11 +145,11 @@ impl Access {
         }
         if !is_call || !at.message.request_uri().is_some_and(is_emergency) {
             let why = "a request came in the clear (TS 24.229 §5.2.6)";
-            return Err(Refusal::new(403, Fact::Unprotected, why));
+            return Err(Refusal::new(403, Metric::Unprotected, why));
         }
         if !emergency {
             let why = "an emergency call came without an agreement (TS 24.229 §5.2.10)";
-            return Err(Refusal::new(403, Fact::Unprotected, why));
+            return Err(Refusal::new(403, Metric::Unprotected, why));
         }
         if !self.emergencies.begin(at.now, number, at.flow.remote.ip()) {
             return Err(Refusal::of_source("there are as many emergency calls as may be"));
@@ -163,7 +163,7 @@ impl Access {
         match (message.cseq().method, message.status()) {
             (Method::Invite, Some(status @ 100..=299)) => {
                 let is_new = self.emergencies.taken(now, number);
-                self.facts.add(Fact::Emergency, u64::from(is_new));
+                self.metrics.add(Metric::Emergency, u64::from(is_new));
                 if status >= 200 {
                     self.emergencies.answered(now, number);
                 }
@@ -212,7 +212,7 @@ impl Access {
         let is_full = sources.waiting() >= under_way_max;
         let first = first.or_else(|| is_full.then(|| sources.makes_way()).flatten());
         if let Some(first) = first {
-            self.facts.add(Fact::MadeWay, 1);
+            self.metrics.add(Metric::MadeWay, 1);
             self.end(first, "it made way for a newer registration: there are as many as may be");
         }
         let offered = self.table.offer(set, now + OFFERED);
@@ -253,7 +253,7 @@ impl Access {
         let is_register = method == Method::Register;
         if !is_register && (set.stage.is_under_way() || set.stage == Stage::Ending) {
             let why = "a request came before its registration was accepted, or after it ended";
-            return Err(Refusal::new(403, Fact::Unprotected, why));
+            return Err(Refusal::new(403, Metric::Unprotected, why));
         }
         let client = client(at.message)?;
         let is_first = is_register && set.stage.is_under_way();
@@ -284,7 +284,7 @@ impl Access {
             None => self.table.by_identity(self.known_by(at.flow)).iter().any(is_it),
         };
         let why = "a request came before its registration was accepted (TS 24.229 §5.2.6)";
-        is_accepted.then_some(()).ok_or_else(|| Refusal::new(403, Fact::Unprotected, why))
+        is_accepted.then_some(()).ok_or_else(|| Refusal::new(403, Metric::Unprotected, why))
     }
 
     /// The set that a request came by. One that waited for its turn says so itself: the list that
@@ -312,7 +312,7 @@ impl Access {
         let set = self.table.at(key).filter(|set| set.impi == registrant.impi);
         let Some(set) = set else {
             let why = "the private identity is not that of the agreement (TS 33.203 §6.1)";
-            return Err(Refusal::new(403, Fact::Unprotected, why));
+            return Err(Refusal::new(403, Metric::Unprotected, why));
         };
         let stands = matches!(set.stage, Stage::Current | Stage::Old);
         // The node before may have had a challenge for it already, and told of that.
@@ -376,19 +376,19 @@ fn client(message: &Message<'_>) -> Result<List, Refusal> {
 }
 
 fn malformed(why: &str) -> Refusal {
-    Refusal::new(400, Fact::Disagreed, why)
+    Refusal::new(400, Metric::Disagreed, why)
 }
 
 fn refusal(why: Refused, server: Option<List>) -> Refusal {
-    let fact = match why {
-        Refused::NotAsked => Fact::NotAsked,
-        Refused::OtherVerify | Refused::OtherClient | Refused::NoVerify => Fact::Downgraded,
-        _ => Fact::Disagreed,
+    let metric = match why {
+        Refused::NotAsked => Metric::NotAsked,
+        Refused::OtherVerify | Refused::OtherClient | Refused::NoVerify => Metric::Downgraded,
+        _ => Metric::Disagreed,
     };
     Refusal {
         requires: why.has_require(),
         server: server.filter(|_| why.has_server()),
-        ..Refusal::new(why.status(), fact, &why.to_string())
+        ..Refusal::new(why.status(), metric, &why.to_string())
     }
 }
 

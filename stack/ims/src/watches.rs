@@ -1,8 +1,8 @@
 //! All subscriptions to registrations of a shard, found by public user identity and by our tag.
 
-use crate::facts::RegEventFact;
+use crate::metrics::RegEventMetric;
 use crate::watch::{Stage, Watch};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::identity::{Side, Token};
 use machine::slots::{Key, Slots};
@@ -28,7 +28,7 @@ pub(crate) struct Watches {
     /// Those that are due and were not looked at yet.
     ready: Vec<Key>,
     pub shard: u16,
-    pub facts: Sheet<RegEventFact>,
+    pub metrics: Metrics<RegEventMetric>,
     /// When the core last refused one for good, and how.
     pub refused: Option<(Time, u16)>,
 }
@@ -41,7 +41,7 @@ impl Watches {
             counts: BTreeMap::new(),
             ready: Vec::new(),
             shard,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             refused: None,
         }
     }
@@ -85,7 +85,7 @@ impl Watches {
         }
         let room = (self.count_of(begun.realm) < most).then(|| self.slots.take()).flatten();
         let Some((key, slot)) = room else {
-            return self.facts.add(RegEventFact::NoRoom, 1);
+            return self.metrics.add(RegEventMetric::NoRoom, 1);
         };
         *slot = Watch { due: now, ..begun };
         self.list(key);
@@ -114,7 +114,7 @@ impl Watches {
     }
 
     fn gauge(&self) {
-        self.facts.set(RegEventFact::Watched, self.slots.len() as u64);
+        self.metrics.set(RegEventMetric::Watched, self.slots.len() as u64);
     }
 
     /// It is no more.

@@ -1,13 +1,13 @@
 //! Packets in and out of all sets of a shard.
 
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::packet::{self, ESP, UDP, UDP_HEADER, ip_header};
 use crate::promises::{Promise, Promises};
 use crate::set::{Associations, Lane, Path, Set, SetRow};
 use crate::spi;
 use crate::strangers::Strangers;
 use esp::{HEADROOM, Inbound, Notice, Packet, Passed, Report, Spi, TAILROOM, datagram};
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use machine::Time;
 use machine::slots::{Key, Slots};
 use runtime::{Carrier, Flow, PortId, PortSpec, Transport};
@@ -93,7 +93,7 @@ pub struct Endpoint {
     ended: Vec<Key>,
     buffer: Vec<u8>,
     report: Report,
-    pub(crate) sheet: Sheet<Fact>,
+    pub(crate) metrics: Metrics<Metric>,
 }
 
 impl Endpoint {
@@ -110,7 +110,7 @@ impl Endpoint {
             ended: Vec::new(),
             buffer: Vec::new(),
             report: Report::default(),
-            sheet: Sheet::new(),
+            metrics: Metrics::new(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Endpoint {
             Some((key, [spi(Lane::First)?, spi(Lane::Second)?]))
         });
         if indices.is_none() {
-            self.sheet.add(Fact::SetsRefused, 1);
+            self.metrics.add(Metric::SetsRefused, 1);
             if let Some(key) = taken {
                 self.sets.give_back(key);
             }
@@ -165,7 +165,7 @@ impl Endpoint {
             it.grant(it.wanted());
         }
         slot.associations = Some(Box::new(associations));
-        self.sheet.add(Fact::SetsInstalled, 1);
+        self.metrics.add(Metric::SetsInstalled, 1);
         self.gauge();
         true
     }
@@ -217,7 +217,7 @@ impl Endpoint {
 
     /// A packet came in the clear to a port that takes protected ones alone.
     pub fn refuse_clear(&self) {
-        self.sheet.add(Fact::Clear, 1);
+        self.metrics.add(Metric::Clear, 1);
     }
 
     /// Opens a packet that came to one of the ports; `None`: it was dropped, or there is nothing in
@@ -225,11 +225,11 @@ impl Endpoint {
     pub fn unprotect(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Option<Arrived> {
         match self.open(now, flow, bytes) {
             Ok(arrived) => {
-                self.sheet.add(Fact::PacketsIn, 1);
+                self.metrics.add(Metric::PacketsIn, 1);
                 Some(arrived)
             }
-            Err(fact) => {
-                self.sheet.add(fact, 1);
+            Err(metric) => {
+                self.metrics.add(metric, 1);
                 None
             }
         }
@@ -241,23 +241,23 @@ impl Endpoint {
         &self.buffer
     }
 
-    fn open(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Result<Arrived, Fact> {
-        let address = *self.settings.address(flow.port).ok_or(Fact::Malformed)?;
+    fn open(&mut self, now: Time, flow: &Flow, bytes: &[u8]) -> Result<Arrived, Metric> {
+        let address = *self.settings.address(flow.port).ok_or(Metric::Malformed)?;
         let in_udp = address.raw != flow.port;
         if in_udp && matches!(datagram(bytes), esp::Datagram::Keepalive) {
-            return Err(Fact::Keepalives);
+            return Err(Metric::Keepalives);
         }
-        let index = spi::spi_of(bytes).ok_or(Fact::Malformed)?;
-        let (set, lane) = self.find(index).ok_or(Fact::UnknownSpi)?;
+        let index = spi::spi_of(bytes).ok_or(Metric::Malformed)?;
+        let (set, lane) = self.find(index).ok_or(Metric::UnknownSpi)?;
         let is_stranger = {
-            let path = &self.associations(set).ok_or(Fact::UnknownSpi)?.path;
+            let path = &self.associations(set).ok_or(Metric::UnknownSpi)?.path;
             if path.in_udp != in_udp || (!in_udp && path.remote.ip() != flow.remote.ip()) {
-                return Err(Fact::Elsewhere);
+                return Err(Metric::Elsewhere);
             }
             path.remote != flow.remote && in_udp
         };
         if is_stranger && !self.strangers.admit(now, flow.remote.ip()) {
-            return Err(Fact::Limited);
+            return Err(Metric::Limited);
         }
         let mut buffer = core::mem::take(&mut self.buffer);
         let opened = self.opened(set, lane, (flow, &address, bytes, in_udp), &mut buffer);
@@ -271,28 +271,28 @@ impl Endpoint {
         lane: Lane,
         came: (&Flow, &Address, &[u8], bool),
         buffer: &mut Vec<u8>,
-    ) -> Result<Arrived, Fact> {
+    ) -> Result<Arrived, Metric> {
         let (flow, address, bytes, in_udp) = came;
-        rebuild(buffer, flow, address, bytes, in_udp).ok_or(Fact::Malformed)?;
+        rebuild(buffer, flow, address, bytes, in_udp).ok_or(Metric::Malformed)?;
         let whole = 0..buffer.len();
         let mut packets = [Packet::new(0, whole.clone(), 0, whole.end)];
         self.report.notices.clear();
         let slot = self.sets.at_mut(set).and_then(|slot| slot.associations.as_mut());
-        let associations = slot.ok_or(Fact::UnknownSpi)?;
-        let inbound = associations.inbound[lane.place()].as_mut().ok_or(Fact::UnknownSpi)?;
+        let associations = slot.ok_or(Metric::UnknownSpi)?;
+        let inbound = associations.inbound[lane.place()].as_mut().ok_or(Metric::UnknownSpi)?;
         esp::unprotect(&mut One(inbound), buffer, &mut packets, &mut self.report);
         let [packet] = packets;
         let moved_from = moved(associations, &self.report.notices);
         if moved_from.is_some() {
-            self.sheet.add(Fact::Moved, 1);
+            self.metrics.add(Metric::Moved, 1);
         }
         match packet.verdict {
             Ok(Passed::Data) => {}
-            Ok(Passed::Dummy) => return Err(Fact::Keepalives),
-            Err(why) => return Err(Fact::of(why)),
+            Ok(Passed::Dummy) => return Err(Metric::Keepalives),
+            Err(why) => return Err(Metric::of(why)),
         }
         let range = packet.at..packet.at + packet.length;
-        let inner = packet::read(&buffer[range.clone()]).ok_or(Fact::Malformed)?;
+        let inner = packet::read(&buffer[range.clone()]).ok_or(Metric::Malformed)?;
         let payload = range.start + inner.payload.start..range.start + inner.payload.end;
         Ok(Arrived {
             set,
@@ -325,7 +325,7 @@ impl Endpoint {
             && packet::write_udp(&mut buffer, ends, payload);
         let flow = if is_whole { self.leave(set, lane, &mut buffer, out) } else { None };
         self.buffer = buffer;
-        self.sheet.add(if flow.is_some() { Fact::PacketsOut } else { Fact::Unsent }, 1);
+        self.metrics.add(if flow.is_some() { Metric::PacketsOut } else { Metric::Unsent }, 1);
         flow
     }
 
@@ -343,7 +343,7 @@ impl Endpoint {
         buffer.extend_from_slice(packet);
         let flow = self.leave(set, lane, &mut buffer, out);
         self.buffer = buffer;
-        self.sheet.add(if flow.is_some() { Fact::PacketsOut } else { Fact::Unsent }, 1);
+        self.metrics.add(if flow.is_some() { Metric::PacketsOut } else { Metric::Unsent }, 1);
         flow
     }
 
@@ -366,7 +366,7 @@ impl Endpoint {
         esp::protect(&mut One(outbound), buffer, &mut packets, &mut self.report);
         let [packet] = packets;
         let is_unpromised = packet.verdict == Err(esp::Dropped::NotGranted);
-        self.sheet.add(Fact::Unpromised, u64::from(is_unpromised));
+        self.metrics.add(Metric::Unpromised, u64::from(is_unpromised));
         self.wanted(set, lane);
         packet.verdict.ok()?;
         let header = ip_header(path.local.ip()) + if path.in_udp { UDP_HEADER } else { 0 };
@@ -385,16 +385,16 @@ impl Endpoint {
         }
     }
 
-    /// The facts ([`Fact`]).
+    /// The metrics ([`Metric`]).
     #[must_use]
-    pub fn cells(&self) -> Cells {
-        self.sheet.cells()
+    pub fn cells(&self) -> MetricCells {
+        self.metrics.cells()
     }
 
-    /// The count of one fact.
+    /// The count of one metric.
     #[must_use]
-    pub fn count(&self, fact: Fact) -> u64 {
-        self.sheet.read(fact)
+    pub fn count(&self, metric: Metric) -> u64 {
+        self.metrics.read(metric)
     }
 
     fn find(&self, index: Spi) -> Option<(Key, Lane)> {
@@ -408,7 +408,7 @@ impl Endpoint {
     }
 
     pub(crate) fn gauge(&self) {
-        self.sheet.set(Fact::SetsLive, self.sets.len() as u64);
+        self.metrics.set(Metric::SetsLive, self.sets.len() as u64);
     }
 }
 

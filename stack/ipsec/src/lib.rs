@@ -4,7 +4,7 @@
 //! ```text
 //!  raw IP (protocol 50) ─┐                 ┌─ datagram, segment: Arrived
 //!  UDP (RFC 3948) ───────┴→ unprotect ─────┤
-//!                             │ SPI        └─ dropped and counted (Fact)
+//!                             │ SPI        └─ dropped and counted (Metric)
 //!                             ↓
 //!                        sets by number ←─ reserve, install, remove
 //!                             ↑
@@ -25,8 +25,8 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod endpoint;
-mod facts;
 mod handed;
+mod metrics;
 mod packet;
 mod promises;
 mod replica;
@@ -37,8 +37,8 @@ mod strangers;
 mod streams;
 
 pub use endpoint::{Address, Arrived, Endpoint, PROTOCOL, Settings};
-pub use facts::Fact;
 pub use handed::{read_handed, write_handed};
+pub use metrics::Metric;
 pub use packet::{TCP, UDP};
 pub use promises::BLOCK;
 pub use replica::Numbers;

@@ -9,7 +9,7 @@
 //! - **Where the peer is**, when its NAT has moved it.
 
 use crate::endpoint::Endpoint;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::promises::{BLOCK, Promise};
 use crate::set::Associations;
 use esp::{Inbound, Outbound, Usage};
@@ -151,7 +151,7 @@ impl Endpoint {
             let slot = self.sets.at_mut(*set).and_then(|slot| slot.associations.as_mut());
             if let Some(outbound) = slot.and_then(|it| it.outbound[lane.place()].as_mut()) {
                 outbound.grant(*up_to);
-                self.sheet.add(Fact::BlocksGranted, 1);
+                self.metrics.add(Metric::BlocksGranted, 1);
             }
         }
     }

@@ -10,7 +10,7 @@
 //! machine is [`tcp::Connection`].
 
 use crate::endpoint::{Arrived, Endpoint};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::packet::{TCP, write_ip};
 use crate::set::Lane;
 use crate::shares::{Share, Shares, pages};
@@ -134,7 +134,7 @@ impl Streams {
     /// begin there. What it brings stands in [`Streams::incoming`].
     pub fn arrived(&mut self, now: Time, esp: &mut Endpoint, arrived: &Arrived, may_begin: bool) {
         let segment = Segment::read(&esp.octets()[arrived.payload.clone()]);
-        let Ok(segment) = segment else { return esp.sheet.add(Fact::Malformed, 1) };
+        let Ok(segment) = segment else { return esp.metrics.add(Metric::Malformed, 1) };
         let place = (arrived.set.index, arrived.lane);
         let ends = (arrived.destination, arrived.source);
         let known = self.table.get_mut(&place);
@@ -174,7 +174,7 @@ impl Streams {
     }
 
     fn begin(&mut self, esp: &mut Endpoint, place: Place, stream: Stream) {
-        esp.sheet.add(Fact::StreamsOpened, 1);
+        esp.metrics.add(Metric::StreamsOpened, 1);
         esp.begin_stream(stream.set);
         self.forget(place);
         self.table.insert(place, stream);
@@ -245,7 +245,7 @@ impl Streams {
         }
         let stream = self.table.get_mut(&place);
         let is_taken = stream.is_some_and(|it| it.connection.send(octets));
-        esp.sheet.add(Fact::Unsent, u64::from(!is_taken));
+        esp.metrics.add(Metric::Unsent, u64::from(!is_taken));
         self.touch(place);
         is_taken
     }
@@ -323,7 +323,7 @@ impl Streams {
         let Some(stream) = self.table.get_mut(&place) else { return };
         if let Some(why) = stream.connection.why() {
             let has_failed = matches!(why, Why::Reset | Why::Silence);
-            esp.sheet.add(Fact::StreamsFailed, u64::from(has_failed));
+            esp.metrics.add(Metric::StreamsFailed, u64::from(has_failed));
             self.forget(place);
             return self.gauge(esp);
         }
@@ -350,7 +350,7 @@ impl Streams {
         let before = core::mem::replace(&mut stream.share, Share { source, pages });
         self.shares.change(place, before, Share { source, pages });
         while let Some(largest) = self.shares.makes_way(source) {
-            esp.sheet.add(Fact::StreamsMadeWay, 1);
+            esp.metrics.add(Metric::StreamsMadeWay, 1);
             self.give_up(largest);
         }
     }
@@ -406,7 +406,7 @@ impl Streams {
     }
 
     fn gauge(&self, esp: &Endpoint) {
-        esp.sheet.set(Fact::StreamsLive, self.table.len() as u64);
+        esp.metrics.set(Metric::StreamsLive, self.table.len() as u64);
     }
 }
 

@@ -20,12 +20,12 @@
 mod association;
 mod challenge;
 pub mod config;
-mod facts;
 mod links;
+mod metrics;
 mod stream;
 
-pub use facts::{PeerFact, PeerTable, peer_table};
 pub use links::{Counts, Link, Links, State, Way};
+pub use metrics::{PeerMetric, PeerTable, peer_table};
 
 use m3ua::codec::Framing;
 use runtime::Frame;

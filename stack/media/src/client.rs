@@ -6,13 +6,13 @@ mod input;
 use crate::config::{Gone, Media};
 use crate::connection::{Own, Target};
 use crate::controller::{Controller, own};
-use crate::facts::MediaFact;
 use crate::leases::{Leases, Sizes};
+use crate::metrics::MediaMetric;
 use crate::realm::{RealmMedia, RealmPolicy};
 use crate::session::Anchored;
 use anchor::row::Event;
 use anchor::{Protection, Reason, Side};
-use event::Sheet;
+use event::Metrics;
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use rand_chacha::ChaCha12Rng;
@@ -146,7 +146,7 @@ pub struct Client {
     /// Whether the standby knows our epoch.
     pub(crate) is_epoch_told: bool,
     /// What is counted.
-    pub facts: Sheet<MediaFact>,
+    pub metrics: Metrics<MediaMetric>,
 }
 
 impl Client {
@@ -175,7 +175,7 @@ impl Client {
             is_active: true,
             scratch: Vec::new(),
             is_epoch_told: false,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
         };
         client.configure(now, settings, &mut Effects::default());
         client

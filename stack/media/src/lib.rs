@@ -31,8 +31,8 @@ pub mod config;
 mod connection;
 mod controller;
 pub mod digits;
-mod facts;
 mod leases;
+mod metrics;
 pub mod realm;
 mod replica;
 mod session;
@@ -40,7 +40,7 @@ mod show;
 
 pub use client::{Client, Demand, Notice, Refused, Settings, Verdict};
 pub use connection::frame;
-pub use facts::MediaFact;
+pub use metrics::MediaMetric;
 pub use replica::{KINDS, KINDS_FROM};
 pub use session::{Crossing, Part};
 pub use show::ControllerRow;

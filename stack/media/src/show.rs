@@ -1,7 +1,7 @@
 //! Media controllers for people and programs.
 
 use crate::client::Client;
-use crate::facts::MediaFact;
+use crate::metrics::MediaMetric;
 use machine::Time;
 use question::{Condition, rows};
 
@@ -80,12 +80,12 @@ impl Client {
     /// Brings the gauges up to date.
     pub fn gauges(&self) {
         let up = self.controllers.iter().filter(|it| it.connection.is_up()).count();
-        self.facts.set(MediaFact::Calls, self.sessions.len() as u64);
-        self.facts.set(MediaFact::ControllersUp, up as u64);
+        self.metrics.set(MediaMetric::Calls, self.sessions.len() as u64);
+        self.metrics.set(MediaMetric::ControllersUp, up as u64);
         let pairs = self.controllers.iter().map(|it| it.leases.pairs());
         let (in_use, leased) = pairs.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        self.facts.set(MediaFact::PairsInUse, in_use.into());
-        self.facts.set(MediaFact::PairsLeased, leased.into());
+        self.metrics.set(MediaMetric::PairsInUse, in_use.into());
+        self.metrics.set(MediaMetric::PairsLeased, leased.into());
     }
 
     /// Alarms that stand.

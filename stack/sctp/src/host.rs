@@ -135,7 +135,7 @@ impl Function for Host {
         self.doorway.associations().next().is_none()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         vec![self.doorway.cells()]
     }
 }

@@ -19,11 +19,11 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod config;
-mod facts;
 pub mod host;
 mod kernel;
 mod kernel_event;
 mod kernel_status;
+mod metrics;
 mod needs;
 mod parameters;
 mod routes;
@@ -35,7 +35,7 @@ mod will;
 pub use self::config::{
     ADDRESSES_MAX, ASSOCIATIONS_MAX, Carrier, Config, ENCAPSULATION_PORT, Peer, SCTP_PROTOCOL,
 };
-pub use facts::AssociationFact;
+pub use metrics::AssociationMetric;
 pub use parameters::{Extensions, Overrides, preset};
 pub use sctp::{AssociationId, Refused};
 pub use sctp_endpoint::SctpEndpoint;

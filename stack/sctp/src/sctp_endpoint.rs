@@ -1,15 +1,15 @@
 //! The doorway: an endpoint of the machine, and the ports that carry its packets.
 
 use crate::config::{Carrier, Config, NO_SCTP, Peer, SCTP_PROTOCOL};
-use crate::facts::AssociationFact as Fact;
 use crate::kernel::Kernel;
+use crate::metrics::AssociationMetric as Metric;
 use crate::routes::{Lookup, Routes};
 use crate::show::{self, SctpAssociationRow, SctpPathRow};
 use crate::stack::Stack;
 use crate::will::Will;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use machine::Time;
 use runtime::{Ask, AskError, Effects, Flow, PortId, PortSpec, Seed, Why};
 use sctp::{
@@ -37,7 +37,7 @@ pub struct SctpEndpoint {
     now: Time,
     /// Secret of this shard, and how many endpoints were made from it.
     seed: ([u8; 32], u64),
-    sheet: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     counted: Counts,
     /// What the guardian of this process knows of the associations.
     will: Option<Will>,
@@ -75,7 +75,7 @@ impl SctpEndpoint {
             standing: BTreeSet::new(),
             now: seed.now,
             seed: (seed.random, 0),
-            sheet: Sheet::new(),
+            metrics: Metrics::new(),
             counted: Counts::default(),
             will: lookup.and_then(|_| Will::new()),
             is_carried_on: false,
@@ -132,7 +132,7 @@ impl SctpEndpoint {
 
     /// A packet came through one of the ports.
     pub fn message(&mut self, now: Time, flow: &Flow, bytes: &[u8]) {
-        self.sheet.add(Fact::PacketIn, 1);
+        self.metrics.add(Metric::PacketIn, 1);
         let packet = Packet {
             source: flow.remote,
             destination: flow.local.ip(),
@@ -171,7 +171,7 @@ impl SctpEndpoint {
         let paths = peer.paths(self.config.carrier);
         let begun = self.stack.associate(now, &paths, peer.port, &mut self.out);
         if begun.is_err() {
-            self.sheet.add(Fact::Refused, 1);
+            self.metrics.add(Metric::Refused, 1);
         }
         self.take();
         begun
@@ -182,7 +182,7 @@ impl SctpEndpoint {
     pub fn wish(&mut self, now: Time, wish: In) {
         self.now = now;
         if matches!(wish, In::Send(..)) {
-            self.sheet.add(Fact::MessageOut, 1);
+            self.metrics.add(Metric::MessageOut, 1);
         }
         self.stack.step(now, wish, &mut self.out);
         self.take();
@@ -237,14 +237,14 @@ impl SctpEndpoint {
         for packet in packets.drain(..) {
             match self.flow(&packet) {
                 Some(flow) => {
-                    self.sheet.add(Fact::PacketOut, 1);
+                    self.metrics.add(Metric::PacketOut, 1);
                     let write = |bytes: &mut Vec<u8>| bytes.extend_from_slice(&packet.bytes);
                     match packet.may_fragment {
                         false => out.send(flow, write),
                         true => out.send_in_parts(flow, write),
                     }
                 }
-                None => self.sheet.add(Fact::Unsent, 1),
+                None => self.metrics.add(Metric::Unsent, 1),
             }
             self.stack.recycle(packet.bytes);
         }
@@ -372,10 +372,10 @@ impl SctpEndpoint {
         self.failure().map_or(Ok(()), |why| Err(AskError::BadParameter(why.to_owned())))
     }
 
-    /// The facts ([`Fact`]).
+    /// The metrics ([`Metric`]).
     #[must_use]
-    pub fn cells(&self) -> Cells {
-        self.sheet.cells()
+    pub fn cells(&self) -> MetricCells {
+        self.metrics.cells()
     }
 
     /// Sorts what the machine wants: packets here, indications there.
@@ -384,7 +384,7 @@ impl SctpEndpoint {
             match out {
                 Out::Transmit(packet) => self.packets.push(packet),
                 Out::Indicate(id, what) => {
-                    note(&self.sheet, &mut self.standing, id, &what);
+                    note(&self.metrics, &mut self.standing, id, &what);
                     if changes_words(&what) {
                         self.will.iter_mut().for_each(|it| it.changed(id));
                     }
@@ -401,16 +401,16 @@ impl SctpEndpoint {
             return;
         }
         let counts = [
-            (Fact::Checksum, now.checksum - then.checksum),
-            (Fact::Malformed, now.malformed - then.malformed),
-            (Fact::Tag, now.tag - then.tag),
-            (Fact::OutOfTheBlue, now.out_of_the_blue - then.out_of_the_blue),
-            (Fact::Cookie, now.cookie - then.cookie),
-            (Fact::Stale, now.stale - then.stale),
-            (Fact::Full, now.full - then.full),
-            (Fact::Unanswered, now.unanswered - then.unanswered),
+            (Metric::Checksum, now.checksum - then.checksum),
+            (Metric::Malformed, now.malformed - then.malformed),
+            (Metric::Tag, now.tag - then.tag),
+            (Metric::OutOfTheBlue, now.out_of_the_blue - then.out_of_the_blue),
+            (Metric::Cookie, now.cookie - then.cookie),
+            (Metric::Stale, now.stale - then.stale),
+            (Metric::Full, now.full - then.full),
+            (Metric::Unanswered, now.unanswered - then.unanswered),
         ];
-        counts.into_iter().for_each(|(fact, count)| self.sheet.add(fact, count));
+        counts.into_iter().for_each(|(metric, count)| self.metrics.add(metric, count));
         self.counted = now;
     }
 
@@ -474,36 +474,36 @@ const fn changes_words(what: &Indication) -> bool {
 
 /// Counts an indication.
 fn note(
-    sheet: &Sheet<Fact>,
+    metrics: &Metrics<Metric>,
     standing: &mut BTreeSet<AssociationId>,
     id: AssociationId,
     what: &Indication,
 ) {
-    let fact = match what {
-        Indication::Data(_) | Indication::DataPart(_, Part::Last) => Fact::MessageIn,
-        Indication::SendFailure(..) => Fact::SendFailed,
+    let metric = match what {
+        Indication::Data(_) | Indication::DataPart(_, Part::Last) => Metric::MessageIn,
+        Indication::SendFailure(..) => Metric::SendFailed,
         Indication::CommunicationUp(..) => {
             standing.insert(id);
-            Fact::Up
+            Metric::Up
         }
-        Indication::Restart => Fact::Restarted,
+        Indication::Restart => Metric::Restarted,
         Indication::ShutdownComplete => {
             standing.remove(&id);
-            Fact::Ended
+            Metric::Ended
         }
         Indication::CommunicationLost(_) => {
             standing.remove(&id);
-            Fact::Lost
+            Metric::Lost
         }
-        Indication::NetworkStatusChange(_, PathState::Active) => Fact::PathWorks,
+        Indication::NetworkStatusChange(_, PathState::Active) => Metric::PathWorks,
         Indication::NetworkStatusChange(_, PathState::PotentiallyFailed | PathState::Inactive) => {
-            Fact::PathFailed
+            Metric::PathFailed
         }
-        Indication::CommunicationError(_) => Fact::PeerError,
+        Indication::CommunicationError(_) => Metric::PeerError,
         _ => return,
     };
-    sheet.add(fact, 1);
-    if matches!(fact, Fact::Up | Fact::Ended | Fact::Lost) {
-        sheet.set(Fact::Standing, standing.len() as u64);
+    metrics.add(metric, 1);
+    if matches!(metric, Metric::Up | Metric::Ended | Metric::Lost) {
+        metrics.set(Metric::Standing, standing.len() as u64);
     }
 }

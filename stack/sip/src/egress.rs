@@ -1,7 +1,7 @@
 //! The last step of every message: counted, captured, sent.
 
 use crate::realm::{RealmId, Realms};
-use event::{Fact, Sheet};
+use event::{Metric, Metrics};
 use machine::Time;
 use manipulation::{Applied, Direction, RuleConfig, Rules, Scratch};
 use runtime::{Effects, Flow, PortId};
@@ -12,7 +12,7 @@ use trail::{Capture, Event, Field, Seen, protocol_of};
 pub const UNRULED: Malformed =
     Malformed::new(0, "header rules make the message too long", TOO_LARGE_SPEC);
 
-/// A function's facts of the messages that leave.
+/// A function's metrics of the messages that leave.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<F> {
     /// Sent.
@@ -25,11 +25,11 @@ pub struct Counted<F> {
 
 /// What every message passes on its way in and out.
 #[derive(Debug)]
-pub struct Egress<F: Fact> {
+pub struct Egress<F: Metric> {
     /// The way to the collector.
     pub capture: Capture,
     /// The counters.
-    pub facts: Sheet<F>,
+    pub metrics: Metrics<F>,
     counted: Counted<F>,
     /// Rules that change what crosses the border of a realm.
     pub rules: Rules,
@@ -41,13 +41,13 @@ pub struct Egress<F: Fact> {
     pub inbox: Vec<u8>,
 }
 
-impl<F: Fact> Egress<F> {
+impl<F: Metric> Egress<F> {
     /// With this way to the collector and all counters at zero.
     #[must_use]
     pub fn new(capture: Capture, counted: Counted<F>) -> Self {
         Self {
             capture,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             counted,
             rules: Rules::default(),
             ruled: Vec::new(),
@@ -96,12 +96,12 @@ impl<F: Fact> Egress<F> {
         let (draft, rules, splices) = (&self.draft, &self.rules, &mut self.splices);
         out.send(to, |buffer| {
             if draft.len() > MESSAGE_BYTES_MAX {
-                return self.facts.add(self.counted.unsendable, 1);
+                return self.metrics.add(self.counted.unsendable, 1);
             }
             match rules.apply_unread(realm.0, Direction::Out, draft, splices, buffer) {
                 Applied::Unchanged => buffer.extend_from_slice(draft),
                 Applied::Changed => {}
-                Applied::Failed => self.facts.add(self.counted.unsendable, 1),
+                Applied::Failed => self.metrics.add(self.counted.unsendable, 1),
             }
         });
     }
@@ -156,7 +156,7 @@ impl<F: Fact> Egress<F> {
             write(buffer);
             if buffer.len() - start > MESSAGE_BYTES_MAX {
                 buffer.truncate(start);
-                self.facts.add(self.counted.unsendable, 1);
+                self.metrics.add(self.counted.unsendable, 1);
             }
         });
     }
@@ -175,7 +175,7 @@ impl<F: Fact> Egress<F> {
         out: &mut Effects,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        self.facts.add(self.counted.resent, 1);
+        self.metrics.add(self.counted.resent, 1);
         out.send(to, write);
         self.left(now, None, out);
     }
@@ -184,7 +184,7 @@ impl<F: Fact> Egress<F> {
     #[inline]
     fn left(&mut self, now: Time, trail: Option<u64>, out: &Effects) {
         let Some((to, bytes)) = out.last() else { return };
-        self.facts.add(self.counted.sent, 1);
+        self.metrics.add(self.counted.sent, 1);
         if self.capture.is_on() {
             let (source, destination) = (to.local, to.remote);
             let protocol = protocol_of(to.transport);

@@ -128,7 +128,7 @@ pub struct SctpEndpoint {
     /// A parameter or an extension that differs, as in a site file (docs/sctp.md): rto_min_ms=100.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Facts as JSON: a line for each event on standard error; throughput: one object on standard
+    /// Metrics as JSON: a line for each event on standard error; throughput: one object on standard
     /// output at the end of each association.
     #[arg(long)]
     pub json: bool,

@@ -1,8 +1,8 @@
-//! The arbiter of a site as one of its functions: its section, its facts and its alarm.
+//! The arbiter of a site as one of its functions: its section, its metrics and its alarm.
 
 use config::Issue;
 use config::keys;
-use event::Cells;
+use event::MetricCells;
 use oam::{Managed, PortRow, State};
 use question::{Condition, Question, questions};
 use replica::{ArbiterServer, PAIRS_MAX, Terms};
@@ -167,7 +167,7 @@ impl Managed for Arbiter {
         }]
     }
 
-    fn cells(&self) -> Vec<(u16, Vec<Cells>)> {
+    fn cells(&self) -> Vec<(u16, Vec<MetricCells>)> {
         vec![(0, vec![self.server.cells()])]
     }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use supervise::Prepare;
 
-/// Cells of packets of at most 1,850 octets; longer ones need larger cells.
+/// MetricCells of packets of at most 1,850 octets; longer ones need larger cells.
 const SHORT_FRAME_OCTETS: u16 = 1_850;
 /// What the kernel says of a device that it does not have (errno(3), ENODEV).
 const NO_DEVICE: i32 = 19;

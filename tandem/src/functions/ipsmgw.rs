@@ -28,10 +28,10 @@ impl Kind for Ipsmgw {
 
     fn metrics() -> Vec<Part> {
         let own = vec![
-            cells_of::<ipsmgw::Fact>(),
-            cells_of::<ipsmgw::DoorFact>(),
-            cells_of::<ipsmgw::HomeFact>(),
-            cells_of::<ipsmgw::RecordFact>(),
+            cells_of::<ipsmgw::Metric>(),
+            cells_of::<ipsmgw::DoorMetric>(),
+            cells_of::<ipsmgw::HomeMetric>(),
+            cells_of::<ipsmgw::RecordMetric>(),
         ];
         let diameter = diameter_stack::empty_tables();
         vec![("IP short message gateway", own), ("Diameter of a function", diameter)]

@@ -38,7 +38,7 @@ impl Kind for Msc {
     }
 
     fn metrics() -> Vec<Part> {
-        let mut own = vec![cells_of::<msc::Fact>()];
+        let mut own = vec![cells_of::<msc::Metric>()];
         own.extend(msc::empty_tables());
         vec![("Media controller", own)]
     }

@@ -33,7 +33,7 @@ impl Kind for Pe {
     }
 
     fn metrics() -> Vec<Part> {
-        let mut own = vec![cells_of::<pe::Fact>()];
+        let mut own = vec![cells_of::<pe::Metric>()];
         own.extend(dataplane::empty_tables());
         vec![("Provider edge", own)]
     }

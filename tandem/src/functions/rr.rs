@@ -36,7 +36,7 @@ impl Kind for Rr {
     }
 
     fn metrics() -> Vec<Part> {
-        vec![("Route reflector", vec![cells_of::<rr::Fact>(), bgp_stack::peer_table().cells()])]
+        vec![("Route reflector", vec![cells_of::<rr::Metric>(), bgp_stack::peer_table().cells()])]
     }
 
     fn head(&self) -> Head<'_> {

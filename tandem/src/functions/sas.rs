@@ -31,8 +31,11 @@ impl Kind for Sas {
     }
 
     fn metrics() -> Vec<Part> {
-        let own =
-            [cells_of::<sas::Fact>(), cells_of::<sas::SearchFact>(), cells_of::<store::Fact>()];
+        let own = [
+            cells_of::<sas::Metric>(),
+            cells_of::<sas::SearchMetric>(),
+            cells_of::<store::Metric>(),
+        ];
         vec![("Service assurance", own.into())]
     }
 

@@ -34,12 +34,12 @@ impl Kind for Sgc {
 
     fn metrics() -> Vec<Part> {
         let own = vec![
-            cells_of::<sgc::Fact>(),
+            cells_of::<sgc::Metric>(),
             m3ua_stack::peer_table().cells(),
-            cells_of::<m3ua::Fact>(),
-            cells_of::<sctp_stack::AssociationFact>(),
+            cells_of::<m3ua::Metric>(),
+            cells_of::<sctp_stack::AssociationMetric>(),
         ];
-        let mut upper = vec![cells_of::<sccp::Fact>(), cells_of::<tcap::Fact>()];
+        let mut upper = vec![cells_of::<sccp::Metric>(), cells_of::<tcap::Metric>()];
         upper.extend(sgc::empty_tables());
         vec![("Signalling gateway", own), ("SCCP and TCAP of a signalling gateway", upper)]
     }

@@ -31,14 +31,14 @@ impl Kind for Ssc {
 
     fn metrics() -> Vec<Part> {
         let own = vec![
-            cells_of::<ssc::Fact>(),
+            cells_of::<ssc::Metric>(),
             ssc::next_hop_table().cells(),
-            cells_of::<media_stack::MediaFact>(),
+            cells_of::<media_stack::MediaMetric>(),
         ];
         let access = vec![
-            cells_of::<ims::Fact>(),
-            cells_of::<ims::RegEventFact>(),
-            cells_of::<ipsec::Fact>(),
+            cells_of::<ims::Metric>(),
+            cells_of::<ims::RegEventMetric>(),
+            cells_of::<ipsec::Metric>(),
         ];
         vec![
             ("Signalling session controller", own),

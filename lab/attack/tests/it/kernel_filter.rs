@@ -3,7 +3,7 @@
 //! unless `TANDEM_MAY_SKIP=1` says that it may be left out.
 
 use attack::{Attack, Kind, Namespace, Place, Veth};
-use event::Reading;
+use event::Sample;
 use policing::Change;
 use policing::kernel::Protocol;
 use policing::kernel::{FilterDoor, FilterSpec, KernelFilter, Rate, Rates, Wish};
@@ -155,7 +155,7 @@ fn every_fact_moved(filter: &KernelFilter) {
     let until = Instant::now() + Duration::from_secs(60);
     let still = || -> Vec<&str> {
         let cells = filter.cells();
-        let at_zero = cells.readings().filter(|(_, reading)| *reading == Reading::Value(0));
+        let at_zero = cells.samples().filter(|(_, reading)| *reading == Sample::Value(0));
         at_zero.map(|(row, _)| row.name).collect()
     };
     while still() != ["runtime_fence_changes_shed_total"] {

@@ -2,7 +2,7 @@
 
 use crate::world::{CLEAR, PCSCF, PROTECTED, Phone, TLS, World, section};
 use handset::{Carrier, Handset, Packet, State};
-use ims::{Fact, Ipsec};
+use ims::{Ipsec, Metric};
 use machine::Duration;
 use runtime::{Flow, PortId, Transport};
 use secagree::Preference;
@@ -51,7 +51,7 @@ pub fn what_comes_in_the_clear_to_a_protected_port_is_dropped_and_counted() {
     for port in [5_062, 5_064] {
         clear(&mut world, "10.0.0.11:6200", port, request("INVITE", ""));
     }
-    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::Clear), 2);
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Metric::Clear), 2);
     assert_eq!(world.air.len(), before + 2, "nothing was answered");
     assert_eq!(world.pcscf.passed, []);
 }
@@ -75,9 +75,9 @@ pub fn a_registration_without_an_agreement_is_refused_by_its_section() {
     clear(&mut world, "10.0.0.99:5060", 5_060, request("INVITE", ""));
     assert!(refused(&mut world).starts_with("SIP/2.0 403 "));
     let access = &world.pcscf.access;
-    assert_eq!(access.count(Fact::NotAsked), 1);
-    assert_eq!(access.count(Fact::Disagreed), 3);
-    assert_eq!(access.count(Fact::Unprotected), 1);
+    assert_eq!(access.count(Metric::NotAsked), 1);
+    assert_eq!(access.count(Metric::Disagreed), 3);
+    assert_eq!(access.count(Metric::Unprotected), 1);
     let why: Vec<_> = access.explain(world.now, None, 9).into_iter().map(|it| it.why).collect();
     // The INVITE is no registration.
     assert_eq!(why.len(), 4);
@@ -154,7 +154,7 @@ pub fn an_emergency_call_passes_without_an_agreement_from_its_invite_to_its_end(
     world.run(Duration::from_secs(40));
     clear(&mut world, host, 5_060, in_dialog("BYE"));
     assert_eq!(world.pcscf.passed, []);
-    assert_eq!(world.pcscf.access.count(Fact::Emergency), 1);
+    assert_eq!(world.pcscf.access.count(Metric::Emergency), 1);
 }
 
 /// An INVITE that calls for help, of that Call-ID.
@@ -323,14 +323,14 @@ pub fn keys_of_no_answer_reach_a_phone_or_the_function() {
         }
         let broken = String::from_utf8(answer(status, "REGISTER", lines)).unwrap();
         let broken = broken.replace("CSeq: 9", "CSeq: x");
-        let before = world.pcscf.access.count(Fact::Unreadable);
+        let before = world.pcscf.access.count(Metric::Unreadable);
         let now = world.now;
         let verdict = world.pcscf.access.unkeyed(now, broken.as_bytes(), true, &mut Vec::new());
         assert_eq!(verdict, ims::Verdict::Dropped);
         for port in [CLEAR, PROTECTED] {
             assert!(sent(&mut world, port, "10.0.0.11:6100", broken.as_bytes()).is_empty());
         }
-        assert_eq!(world.pcscf.access.count(Fact::Unreadable), before + 3);
+        assert_eq!(world.pcscf.access.count(Metric::Unreadable), before + 3);
     }
 }
 
@@ -364,11 +364,11 @@ pub fn what_looks_like_a_key_within_a_value_is_none_and_leaves_as_it_is() {
     let keys = "ck=\"000102030405060708090a0b0c0d0e0f\", ik=\"000102030405060708090a0b0c0d0e0f\"";
     let line = format!("WWW-Authenticate: {}, {keys}\r\n", values[1]);
     let bytes = answer("401 Unauthorized", "REGISTER", &line);
-    let before = world.pcscf.access.count(Fact::KeysTaken);
+    let before = world.pcscf.access.count(Metric::KeysTaken);
     let (now, mut out) = (world.now, Vec::new());
     let verdict = world.pcscf.access.unkeyed(now, &bytes, true, &mut out);
     assert_eq!(verdict, ims::Verdict::Changed);
-    assert_eq!(world.pcscf.access.count(Fact::KeysTaken), before + 1);
+    assert_eq!(world.pcscf.access.count(Metric::KeysTaken), before + 1);
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains(&values[1]) && !text.contains("0a0b0c"), "{text}");
     let out = sent(&mut world, CLEAR, "10.0.0.11:6100", &bytes);
@@ -423,7 +423,7 @@ pub fn what_was_offered_must_come_again_under_protection() {
         row.spi_in[1], row.spi_in[0]
     );
     assert!(judge(&mut world, &weaker).1.starts_with("SIP/2.0 494 "));
-    assert_eq!(world.pcscf.access.count(Fact::Downgraded), 2);
+    assert_eq!(world.pcscf.access.count(Metric::Downgraded), 2);
 }
 
 /// How the P-CSCF judges what came by a phone's associations and waited for its turn.
@@ -457,7 +457,7 @@ fn what_ends_transactions_passes_by_associations_whose_registration_was_accepted
     let (verdict, text) = by_associations(&mut world, &row.ue, &cancel);
     assert_eq!(verdict, ims::Verdict::Refused);
     assert!(text.starts_with("SIP/2.0 403 "), "{text}");
-    assert_eq!(world.pcscf.access.count(Fact::Unprotected), 2);
+    assert_eq!(world.pcscf.access.count(Metric::Unprotected), 2);
 }
 
 #[test]
@@ -531,8 +531,8 @@ pub fn registrations_under_way_are_bounded_by_source_and_the_heaviest_makes_way(
         assert_eq!(judged(&mut world, 0, host), ims::Verdict::Changed);
     }
     assert_eq!(world.pcscf.access.show_shard().under_way, 20);
-    assert_eq!(world.pcscf.access.count(Fact::MadeWay), 25);
-    assert_eq!(world.pcscf.access.count(Fact::OfSource), 0);
+    assert_eq!(world.pcscf.access.count(Metric::MadeWay), 25);
+    assert_eq!(world.pcscf.access.count(Metric::OfSource), 0);
     // Another that offers much takes its own place, not that of others.
     for number in 1..5 {
         judged(&mut world, number, 139);
@@ -561,7 +561,7 @@ pub fn registrations_that_strangers_forge_in_the_name_of_a_phones_source_do_not_
         world.act(0, Handset::register);
         world.run(Duration::from_secs(1));
         assert_eq!(world.phones[0].handset.state(), State::Registered, "round {round}");
-        let counts = world.pcscf.access.count(Fact::Established);
+        let counts = world.pcscf.access.count(Metric::Established);
         assert_eq!(counts, u64::from(round), "the core has challenged it each time");
     }
     // By its associations it may not offer without end either.
@@ -625,14 +625,14 @@ fn one_card_has_three_sets_at_most_whatever_becomes_of_them() {
             world.pcscf.access.show(Some(&impi), 99).iter().map(|row| row.state).collect();
         assert!(states.len() <= 3, "{states:?}");
         assert_eq!(states.iter().filter(|state| **state == "current").count(), 1, "{states:?}");
-        assert!(world.pcscf.access.esp_count(ipsec::Fact::SetsLive) <= 3);
+        assert!(world.pcscf.access.esp_count(ipsec::Metric::SetsLive) <= 3);
     }
     world.pcscf.home.refuse(true);
     for _ in 0..30 {
         world.phones[0].handset.restart();
         world.act(0, Handset::register);
         world.run(Duration::from_millis(100));
-        assert!(world.pcscf.access.esp_count(ipsec::Fact::SetsLive) <= 3);
+        assert!(world.pcscf.access.esp_count(ipsec::Metric::SetsLive) <= 3);
     }
 }
 
@@ -815,7 +815,7 @@ pub fn packets_that_were_recorded_do_nothing_when_they_come_again() {
     }
     world.run(Duration::from_secs(5));
     assert_eq!(world.pcscf.home.counts(), counts);
-    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::Replayed), 1);
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Metric::Replayed), 1);
     assert_eq!(world.phones[0].handset.state(), State::Registered);
 }
 
@@ -857,7 +857,7 @@ pub fn a_challenge_that_the_core_repeats_makes_no_second_set_of_the_same_keys() 
         world.run(Duration::from_secs(5));
         let access = &world.pcscf.access;
         let counts =
-            [Fact::Repeated, Fact::Challenged, Fact::Established].map(|it| access.count(it));
+            [Metric::Repeated, Metric::Challenged, Metric::Established].map(|it| access.count(it));
         assert_eq!(counts, [1, 2, 2], "protected: {is_protected}");
         assert_eq!(world.pcscf.home.counts().resynchronised, 1);
         let rows = world.pcscf.access.explain(world.now, None, 9);
@@ -867,11 +867,11 @@ pub fn a_challenge_that_the_core_repeats_makes_no_second_set_of_the_same_keys() 
         world.act(0, Handset::deregister);
         world.run(Duration::from_secs(60));
         assert_eq!(world.pcscf.access.show(None, 9).len(), 0);
-        let before = world.pcscf.access.count(Fact::Repeated);
+        let before = world.pcscf.access.count(Metric::Repeated);
         world.phones[0].handset.restart();
         world.act(0, Handset::register);
         world.run(Duration::from_secs(5));
-        assert_eq!(world.pcscf.access.count(Fact::Repeated), before + 1);
+        assert_eq!(world.pcscf.access.count(Metric::Repeated), before + 1);
     }
 }
 
@@ -893,7 +893,7 @@ fn challenges_that_a_registered_phone_does_not_answer_are_bounded() {
         world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
         world.run(Duration::from_millis(100));
     }
-    assert_eq!(world.pcscf.access.count(Fact::Challenged), 41);
+    assert_eq!(world.pcscf.access.count(Metric::Challenged), 41);
     assert_eq!(world.pcscf.access.show_shard().under_way, 4);
     assert_eq!(world.current(0).len(), 1);
 }

@@ -74,11 +74,11 @@ fn is_asked(world: &mut World, number: usize, octets: usize) {
 }
 
 fn live(world: &World) -> u64 {
-    world.pcscf.access.esp_count(ipsec::Fact::StreamsLive)
+    world.pcscf.access.esp_count(ipsec::Metric::StreamsLive)
 }
 
 fn opened(world: &World) -> u64 {
-    world.pcscf.access.esp_count(ipsec::Fact::StreamsOpened)
+    world.pcscf.access.esp_count(ipsec::Metric::StreamsOpened)
 }
 
 #[test]
@@ -176,7 +176,7 @@ pub fn a_connection_to_a_phone_that_takes_none_fails_and_is_counted() {
     world.pcscf.send(world.now, to, &request("sip:a@x", 1, 0), &mut out);
     out.into_iter().for_each(|packet| world.fly(packet));
     world.run(Duration::from_secs(1));
-    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::StreamsFailed), 1);
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Metric::StreamsFailed), 1);
     assert_eq!((live(&world), world.phones[0].events.len()), (0, 1), "only Registered");
 }
 
@@ -255,7 +255,7 @@ pub fn a_connection_that_is_idle_is_closed_in_order_and_not_reset() {
     let mut world = registered(10, false, section, perfect());
     world.run(Duration::from_secs(120));
     assert_eq!((live(&world), world.phones[0].handset.connections()), (0, 0));
-    let failed = world.pcscf.access.esp_count(ipsec::Fact::StreamsFailed);
+    let failed = world.pcscf.access.esp_count(ipsec::Metric::StreamsFailed);
     assert_eq!((failed, world.phones[0].handset.failed_connections()), (0, 0));
 }
 

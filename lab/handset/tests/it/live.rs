@@ -227,11 +227,11 @@ pub fn asked(running: &Running<Controller>, path: &str) -> Vec<serde_json::Value
 
 pub fn count(running: &Running<Controller>, name: &str) -> u64 {
     let cells = running.cells();
-    let of = |cells: &event::Cells| {
-        let readings = cells.readings().filter(|(row, _)| row.name == name);
+    let of = |cells: &event::MetricCells| {
+        let readings = cells.samples().filter(|(row, _)| row.name == name);
         let value = |reading| match reading {
-            event::Reading::Value(value) => value,
-            event::Reading::Histogram { count, .. } => count,
+            event::Sample::Value(value) => value,
+            event::Sample::Histogram { count, .. } => count,
         };
         readings.map(|(_, reading)| value(reading)).sum::<u64>()
     };

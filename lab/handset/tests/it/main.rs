@@ -1,12 +1,12 @@
 //! Phones, a P-CSCF and a home network with a bad network between the first two.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
-mod facts;
 mod guest;
 mod hostile;
 mod inside;
 mod key_log;
 mod live;
+mod metrics;
 mod pair;
 mod pair_world;
 mod reg_event;

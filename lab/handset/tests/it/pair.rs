@@ -98,10 +98,10 @@ fn assert_sound(world: &mut World, what: &str) {
     note(world);
 }
 
-/// Facts that moved here.
+/// Metrics that moved here.
 fn note(world: &World) {
     for cells in world.cells() {
-        crate::facts::note_cells(&cells);
+        crate::metrics::note_cells(&cells);
     }
 }
 

@@ -718,7 +718,7 @@ impl World {
     }
 
     /// The cells of the active node.
-    pub fn cells(&self) -> Vec<event::Cells> {
+    pub fn cells(&self) -> Vec<event::MetricCells> {
         self.nodes[self.active].as_ref().map(|it| it.cells()).unwrap_or_default()
     }
 }

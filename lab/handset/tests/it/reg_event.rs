@@ -67,11 +67,11 @@ fn register(phones: &mut [Phone], at: usize) {
 }
 
 /// The core tells that, and it is counted.
-fn tells(core: &Core, net: u8, running: &Running<Controller>, notify: &str, fact: &str) {
-    let before = count(running, fact);
+fn tells(core: &Core, net: u8, running: &Running<Controller>, notify: &str, metric: &str) {
+    let before = count(running, metric);
     let to = SocketAddr::from(([127, net, 0, 2], 5_060));
     core.socket.send_to(notify.as_bytes(), to).unwrap();
-    until(&mut [], fact, |_| count(running, fact) > before);
+    until(&mut [], metric, |_| count(running, metric) > before);
 }
 
 #[test]
@@ -125,7 +125,7 @@ pub fn well_and_badly(net: u8) {
     tells(&core, net, &running, &over, "ims_reg_deregistrations_total");
     assert_eq!(asked(&running, "registrations").len(), 1, "that of the other phone");
     for (_, cells) in running.cells() {
-        cells.iter().for_each(crate::facts::note_cells);
+        cells.iter().for_each(crate::metrics::note_cells);
     }
     running.stop(Duration::from_secs(1));
 }

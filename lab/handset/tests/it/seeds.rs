@@ -2,7 +2,7 @@
 
 use crate::world::{Phone, World, section};
 use handset::{Carrier, Event, Handset, State};
-use ims::Fact;
+use ims::Metric;
 use machine::Duration;
 use secagree::Preference;
 use sim::LinkSpec;
@@ -57,8 +57,8 @@ pub fn a_phone_registers_with_each_pair_of_algorithms_and_nothing_but_two_messag
         let clear = world.air.iter().filter(|it| it.carrier == Carrier::Clear).count();
         assert_eq!((clear, world.air.len()), (2, 4), "pair {first}");
         assert_eq!(world.pcscf.home.counts().accepted, 1);
-        assert_eq!(world.pcscf.access.count(Fact::Established), 1);
-        assert_eq!(world.pcscf.access.count(Fact::KeysTaken), 1);
+        assert_eq!(world.pcscf.access.count(Metric::Established), 1);
+        assert_eq!(world.pcscf.access.count(Metric::KeysTaken), 1);
         let row = world.current(0).remove(0);
         assert!(row.octets < 2_048, "{} octets a phone", row.octets);
         assert_eq!(row.ue, "10.0.0.11:6100");
@@ -171,7 +171,7 @@ pub fn through_another_registration_old_associations_serve_until_the_new_ones_ar
         rows.retain(|row| row.spi_in == second.spi_in);
         rows
     });
-    assert_eq!(world.pcscf.access.count(Fact::Replaced), 1);
+    assert_eq!(world.pcscf.access.count(Metric::Replaced), 1);
     world.run(Duration::from_secs(40));
     assert_eq!(world.pcscf.access.show(None, 10).len(), 1, "the old ones are gone");
     assert_agreed(&world, 0);
@@ -195,7 +195,7 @@ pub fn two_phones_behind_one_nat_with_one_address_are_told_apart_and_followed() 
     world.run(Duration::from_secs(5));
     assert_agreed(&world, 0);
     assert_eq!(world.flow(0), flows[0], "for the function it has not moved");
-    assert!(world.pcscf.access.esp_count(ipsec::Fact::Moved) >= 2);
+    assert!(world.pcscf.access.esp_count(ipsec::Metric::Moved) >= 2);
     for (phone, flow) in flows.into_iter().enumerate() {
         let ours = &request("OPTIONS sip:a@10.0.0.5:6100", "192.0.2.1:5062");
         let mut out = Vec::new();
@@ -233,7 +233,7 @@ pub fn a_deregistration_ends_all_of_a_phones_associations_once_its_200_has_left(
     assert_eq!(world.pcscf.home.counts().removed, 1);
     world.run(Duration::from_secs(33));
     assert_eq!(world.pcscf.access.show(None, 10), []);
-    assert_eq!(world.pcscf.access.esp_count(ipsec::Fact::SetsLive), 0);
+    assert_eq!(world.pcscf.access.esp_count(ipsec::Metric::SetsLive), 0);
 }
 
 #[test]

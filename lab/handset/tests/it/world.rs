@@ -195,7 +195,7 @@ fn answered_at(flow: &Flow, message: &sip::Message<'_>) -> Flow {
 
 impl Drop for World {
     fn drop(&mut self) {
-        crate::facts::note(self);
+        crate::metrics::note(self);
     }
 }
 

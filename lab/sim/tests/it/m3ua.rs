@@ -137,13 +137,13 @@ impl Site {
             .collect()
     }
 
-    fn fact(&mut self, number: usize, name: &str) -> u64 {
+    fn metric(&mut self, number: usize, name: &str) -> u64 {
         self.ask(number, "alarms");
         let hosted = self.world.node::<Hosted<Gateway>>(self.gateways[number]);
         let cells = hosted.expect("it was put there").function().cells();
-        let mut rows = cells.iter().flat_map(event::Cells::readings);
+        let mut rows = cells.iter().flat_map(event::MetricCells::samples);
         match rows.find(|(row, _)| row.name == name) {
-            Some((_, event::Reading::Value(value))) => value,
+            Some((_, event::Sample::Value(value))) => value,
             _ => panic!("there is no {name}"),
         }
     }
@@ -202,7 +202,7 @@ fn a_path_is_cut_in_a_lossy_network_and_every_msu_comes_once_and_in_order() {
         let total: usize = came.iter().map(Vec::len).sum();
         assert!(came.iter().all(|numbers| rises(numbers)), "seed {seed}");
         assert_eq!(total, COUNT as usize, "seed {seed}");
-        assert_eq!(site.fact(0, "m3ua_associations_lost_total"), 0, "seed {seed}");
+        assert_eq!(site.metric(0, "m3ua_associations_lost_total"), 0, "seed {seed}");
         let alarms = site.alarms(0);
         assert_eq!(alarms, ["association-down spare"], "seed {seed}");
         let paths = site.ask(0, "sctp/paths");
@@ -233,7 +233,7 @@ fn an_asp_crashes_and_its_spare_goes_on_and_every_msu_that_lacks_was_counted() {
         all.dedup();
         assert_eq!(all.len(), total, "seed {seed}: none comes twice");
         let lacks = u64::from(COUNT) - total as u64;
-        let counted = site.fact(0, "sgc_messages_lost_total");
+        let counted = site.metric(0, "sgc_messages_lost_total");
         assert!(lacks > 0 && lacks <= counted, "seed {seed}: {lacks} lack, {counted} counted");
         assert!(counted < 200, "seed {seed}: {counted} in the time that a loss takes to be seen");
         assert!(!first[0].is_empty() && first[0].last() != second[0].last());
@@ -261,9 +261,9 @@ fn the_only_asp_crashes_and_what_waits_for_it_comes_in_order_when_it_is_back() {
         assert!(came.iter().all(|numbers| rises(numbers)), "seed {seed}");
         let total: usize = came.iter().map(Vec::len).sum();
         let lacks = u64::from(COUNT) - total as u64;
-        assert!(site.fact(0, "m3ua_recovered_total") > 50, "seed {seed}");
-        assert!(lacks <= site.fact(0, "sgc_messages_lost_total"), "seed {seed}");
-        assert_eq!(site.fact(0, "m3ua_expired_total"), 0, "seed {seed}");
+        assert!(site.metric(0, "m3ua_recovered_total") > 50, "seed {seed}");
+        assert!(lacks <= site.metric(0, "sgc_messages_lost_total"), "seed {seed}");
+        assert_eq!(site.metric(0, "m3ua_expired_total"), 0, "seed {seed}");
     }
 }
 
@@ -314,9 +314,9 @@ fn a_full_send_buffer_is_told_as_congestion_and_what_it_refuses_is_counted() {
     }
     site.run(Duration::from_secs(7));
     assert!(site.alarms(0).contains(&"association-congested b".to_owned()));
-    assert_eq!(site.fact(0, "sgc_congestion_level"), 3);
+    assert_eq!(site.metric(0, "sgc_congestion_level"), 3);
     site.run(END);
-    let shed = site.fact(0, "sgc_msus_transport_shed_total");
+    let shed = site.metric(0, "sgc_msus_transport_shed_total");
     let total: usize = site.came(1).iter().map(Vec::len).sum();
     assert!(shed > 0 && total as u64 + shed == u64::from(COUNT), "{total} came, {shed} were shed");
     assert_eq!(site.alarms(0), ["association-down spare"]);
@@ -370,7 +370,7 @@ fn a_stranger_who_names_the_addresses_of_a_peer_gets_neither_its_place_nor_its_m
         assert!(came.iter().all(|flow| rises(flow)), "seed {seed}");
         let taken = &site.world.node_mut::<End>(stranger).expect("it was put there").came;
         assert!(taken.is_empty(), "seed {seed}: {taken:?}");
-        assert!(site.fact(0, "sgc_associations_refused_total") > 0, "seed {seed}");
+        assert!(site.metric(0, "sgc_associations_refused_total") > 0, "seed {seed}");
         assert_eq!(site.alarms(0), [NOT_THERE], "seed {seed}");
     }
 }
@@ -416,7 +416,7 @@ fn a_newcomer_at_the_address_of_a_peer_that_lives_is_turned_away() {
         site.run(END);
         assert_eq!(site.came(1).iter().map(Vec::len).sum::<usize>(), COUNT as usize, "seed {seed}");
         assert!(site.world.node_mut::<End>(other).expect("it is there").came.is_empty());
-        assert!(site.fact(0, "sgc_association_claims_refused_total") > 0, "seed {seed}");
+        assert!(site.metric(0, "sgc_association_claims_refused_total") > 0, "seed {seed}");
         assert_eq!(site.alarms(0), [NOT_THERE], "seed {seed}");
     }
 }

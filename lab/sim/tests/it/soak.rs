@@ -74,9 +74,9 @@ impl Site {
         runtime::Function::ask(controller, now, &ask, effects).expect("calls can be shown");
         let cells = runtime::Function::cells(controller);
         ["ssc_calls_live", "ssc_requests_live", "ssc_transactions_live"].map(|name| {
-            let mut rows = cells.iter().flat_map(event::Cells::readings);
+            let mut rows = cells.iter().flat_map(event::MetricCells::samples);
             match rows.find(|(row, _)| row.name == name) {
-                Some((_, event::Reading::Value(value))) => value,
+                Some((_, event::Sample::Value(value))) => value,
                 _ => panic!("there is no gauge {name}"),
             }
         })

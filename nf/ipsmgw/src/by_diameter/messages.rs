@@ -10,8 +10,8 @@
 
 use super::ByDiameter;
 use super::destinations::{DestinationKeys, Place};
-use super::facts::HomeFact;
 use super::home::{PeerQuestion, by_diameter, is_by_diameter};
+use super::metrics::HomeMetric;
 use super::sh::{Pending, To, begin};
 use crate::effects::In as Input;
 use bytes::Bytes;
@@ -79,7 +79,7 @@ impl ByDiameter {
         };
         self.tokens += 1;
         self.pending.insert(self.tokens, pending);
-        self.facts.add(HomeFact::PeersAsked, 1);
+        self.metrics.add(HomeMetric::PeersAsked, 1);
         peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
     }
 
@@ -113,7 +113,7 @@ impl ByDiameter {
             Outcome::Expired => Reply::Silence(Silence::Timeout),
         };
         if !matches!(reply, Reply::Result(_)) {
-            self.facts.add(HomeFact::PeersFailed, 1);
+            self.metrics.add(HomeMetric::PeersFailed, 1);
         }
         self.told.push_back(Input::PeerReplied { reference, reply, names });
     }
@@ -133,7 +133,7 @@ impl ByDiameter {
         let invoked = match read(operation, &message) {
             Ok(invoked) => invoked,
             Err(unfit) => {
-                self.facts.add(HomeFact::PeersRefused, 1);
+                self.metrics.add(HomeMetric::PeersRefused, 1);
                 self.answer(now, request, &message, |it| unfit.write(it), out);
                 return true;
             }
@@ -145,12 +145,12 @@ impl ByDiameter {
         };
         let centre = centre_of(&invoked).filter(|it| self.askers.admits(&message, it, comes));
         let Some(centre) = centre else {
-            self.facts.add(HomeFact::PeersRefused, 1);
+            self.metrics.add(HomeMetric::PeersRefused, 1);
             let code = ResultCode::AuthorizationRejected;
             self.answer(now, request, &message, |it| it.result(code), out);
             return true;
         };
-        self.facts.add(HomeFact::PeersServed, 1);
+        self.metrics.add(HomeMetric::PeersServed, 1);
         let served = Served { request, octets: octets.clone(), operation };
         let (dialogue, title) = (self.dialogues.open(served), centre);
         self.told.push_back(Input::PeerAsks { dialogue, title, operation, invoked });

@@ -2,8 +2,8 @@
 //! and that word (PNR).
 
 use super::ByDiameter;
-use super::facts::HomeFact;
 use super::home::{HomeAnswer, HomeQuestion};
+use super::metrics::HomeMetric;
 use super::xml::text_of;
 use crate::config::Ipsmgw;
 use crate::effects::In as Input;
@@ -136,7 +136,7 @@ impl ByDiameter {
                 match self.watches.add(identity, msisdn.clone(), until) {
                     Watched::New => Pending::Watch(identity.clone()),
                     Watched::Already => return,
-                    Watched::Full => return self.facts.add(HomeFact::Crowded, 1),
+                    Watched::Full => return self.metrics.add(HomeMetric::Crowded, 1),
                 }
             }
         };
@@ -146,7 +146,7 @@ impl ByDiameter {
         };
         self.tokens += 1;
         self.pending.insert(self.tokens, pending);
-        self.facts.add(HomeFact::Asked, 1);
+        self.metrics.add(HomeMetric::Asked, 1);
         peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
     }
 
@@ -183,10 +183,10 @@ impl ByDiameter {
         match pending {
             Pending::Number(ticket) => {
                 let answer = number_of(outcome);
-                self.facts.add(
+                self.metrics.add(
                     match answer {
-                        HomeAnswer::Number(Some(_)) => HomeFact::Numbers,
-                        HomeAnswer::Number(None) | HomeAnswer::Failed => HomeFact::Failed,
+                        HomeAnswer::Number(Some(_)) => HomeMetric::Numbers,
+                        HomeAnswer::Number(None) | HomeAnswer::Failed => HomeMetric::Failed,
                     },
                     1,
                 );
@@ -197,7 +197,7 @@ impl ByDiameter {
             }
             Pending::Watch(identity) => {
                 if !is_done(outcome) {
-                    self.facts.add(HomeFact::Failed, 1);
+                    self.metrics.add(HomeMetric::Failed, 1);
                     self.watches.take(&identity);
                 }
             }
@@ -246,11 +246,11 @@ impl ByDiameter {
         }
         match msisdn {
             Some(msisdn) => {
-                self.facts.add(HomeFact::Reachable, 1);
+                self.metrics.add(HomeMetric::Reachable, 1);
                 self.told.push_back(Input::Retry(Some(msisdn)));
             }
             None if is_known => {}
-            None => self.facts.add(HomeFact::Unwanted, 1),
+            None => self.metrics.add(HomeMetric::Unwanted, 1),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::network::{CENTRE, GATEWAY, MSC, deliver, number, result, text_of};
 use crate::world::{ALICE_IMSI, ALICE_NUMBER, World, settings, suppressed};
 use ipsmgw::{
-    DestinationKeys, Fact, Home, Imsi, In, Msisdn, PeerQuestion, Reply, Role, Settings, Silence,
+    DestinationKeys, Home, Imsi, In, Metric, Msisdn, PeerQuestion, Reply, Role, Settings, Silence,
     Way,
 };
 use machine::Duration;
@@ -218,5 +218,5 @@ fn nobody_who_answers_by_diameter_is_waited_for_longer_than_a_flow_may_take() {
     world.pass(Duration::from_secs(200));
     assert!(matches!(world.ended(DIALOGUE)[0], Component::Error { .. }));
     assert!(world.idle());
-    assert_eq!(world.gateway.facts().read(Fact::SubmissionFailed), 1);
+    assert_eq!(world.gateway.metrics().read(Metric::SubmissionFailed), 1);
 }

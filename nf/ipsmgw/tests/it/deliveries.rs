@@ -5,7 +5,7 @@ use crate::network::{
     routing_invoke, routing_read, routing_value, text_of,
 };
 use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, network, settings, suppressed};
-use ipsmgw::{Fact, Imsi, In, Network, Route, Sending, Settings, Way};
+use ipsmgw::{Imsi, In, Metric, Network, Route, Sending, Settings, Way};
 use machine::Duration;
 use map::{Context, Error, Operation};
 use sms::Cause;
@@ -163,7 +163,7 @@ fn when_all_ways_fail_the_service_centre_is_told_why() {
     world.end(dialogue, vec![error(Error::AbsentSubscriberSm, None)]);
     assert_eq!(code_of(&world.ended(2)), Some(Error::AbsentSubscriberSm));
     assert!(world.idle());
-    assert_eq!(world.gateway.facts().read(Fact::DeliveryFailed), 1);
+    assert_eq!(world.gateway.metrics().read(Metric::DeliveryFailed), 1);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn what_was_never_given_out_is_refused_and_so_is_who_may_not_ask() {
     let own = Imsi::of(ALICE_IMSI).unwrap().tbcd();
     delivered(&mut world, 3, &own, "Hi");
     assert_eq!(code_of(&world.ended(3)), Some(Error::UnidentifiedSubscriber));
-    assert_eq!(world.gateway.facts().read(Fact::Uncorrelated), 2);
+    assert_eq!(world.gateway.metrics().read(Metric::Uncorrelated), 2);
     let invoke = routing_invoke(ALICE_NUMBER);
     let portion = portion(Context::ShortMsgGateway, 3, vec![invoke]);
     let (called, calling) =
@@ -332,5 +332,5 @@ fn a_full_table_refuses_and_loses_nothing_that_it_took() {
         world.end(dialogue, vec![result(Operation::MoForwardSm, None)]);
     }
     assert_eq!(world.sent.len(), 2);
-    assert_eq!(world.gateway.facts().read(Fact::Overload), 2);
+    assert_eq!(world.gateway.metrics().read(Metric::Overload), 2);
 }

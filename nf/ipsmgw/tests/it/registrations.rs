@@ -2,7 +2,7 @@
 
 use crate::network::{CENTRE, error, portion, report_invoke, routing_invoke};
 use crate::world::{ALICE_NUMBER, World, settings, suppressed};
-use ipsmgw::{Fact, In, Msisdn, Register};
+use ipsmgw::{In, Metric, Msisdn, Register};
 use machine::Duration;
 use map::{Context, Error, Operation};
 use sms::rp::{Kind, Message};
@@ -44,7 +44,7 @@ fn what_cannot_be_stored_is_refused_and_so_is_who_has_no_number() {
     world.step(In::Register { transaction: 8, register });
     assert_eq!(world.responses, [(7, 503), (8, 403)]);
     assert!(world.idle() && world.requests.is_empty());
-    assert_eq!(world.gateway.facts().read(Fact::RegistrationRefused), 2);
+    assert_eq!(world.gateway.metrics().read(Metric::RegistrationRefused), 2);
 }
 
 #[test]

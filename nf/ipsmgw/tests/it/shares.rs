@@ -5,7 +5,7 @@ use crate::network::{
     routing_by, routing_invoke, routing_of, routing_read, routing_value,
 };
 use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, network, settings, suppressed};
-use ipsmgw::{Fact, Imsi, In, Network, Received, Register, Settings, Shares};
+use ipsmgw::{Imsi, In, Metric, Network, Received, Register, Settings, Shares};
 use machine::Duration;
 use machine::bucket::Rate;
 use map::{Context, Error, Operation};
@@ -65,7 +65,7 @@ fn correlations_leave_room_to_registrations() {
     world.register(1, 3600);
     world.answer_all();
     assert_eq!(code(&asks(&mut world, 1, ALICE_NUMBER)), Some(Error::SystemFailure));
-    assert_eq!(world.gateway.facts().read(Fact::SharesRefused), 1);
+    assert_eq!(world.gateway.metrics().read(Metric::SharesRefused), 1);
     world.register(2, 3600);
     assert_eq!(world.responses, [(2, 200)]);
 }
@@ -88,7 +88,7 @@ fn nobody_waits_for_numbers_of_others_nor_for_more_than_a_centre_may() {
     world.peer_begins(20, portion(Context::ShortMsgGateway, 3, vec![invoke]));
     assert_eq!(code(&world.ended(20)), Some(Error::MessageWaitingListFull));
     asks(&mut world, 30, "447700900001");
-    assert_eq!(world.gateway.facts().read(Fact::SharesRefused), 3, "who waits already may");
+    assert_eq!(world.gateway.metrics().read(Metric::SharesRefused), 3, "who waits already may");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_terminal_sends_to_the_centres_of_its_network_alone() {
     assert!(world.begun().is_none());
     let report = Message::read(world.sent[0].body.octets()).unwrap();
     assert_eq!(report.failure.and_then(|it| it.cause()), Some(Cause::TransferRejected));
-    assert_eq!(world.gateway.facts().read(Fact::CentreRefused), 1);
+    assert_eq!(world.gateway.metrics().read(Metric::CentreRefused), 1);
     // Of several networks the one that names most of the number has it.
     let near = Network { numbers: vec!["447700900".into()], ..network() };
     let far = Network { numbers: vec!["44".into()], centres: Vec::new(), ..network() };
@@ -139,7 +139,7 @@ fn an_alert_without_room_leaves_once_there_is_some() {
         world.end(dialogue, vec![result(Operation::AlertServiceCentre, None)]);
     }
     assert!(world.idle());
-    assert_eq!(world.gateway.facts().read(Fact::Alerts), 3);
+    assert_eq!(world.gateway.metrics().read(Metric::Alerts), 3);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::network::{error, forwarded, number, result, text_of};
 use crate::world::{ALICE, World, settings};
 use ber::Writer;
 use bytes::Bytes;
-use ipsmgw::{Fact, In, Received, Route};
+use ipsmgw::{In, Metric, Received, Route};
 use machine::Duration;
 use machine::bucket::Rate;
 use map::{Context, Error, Operation};
@@ -117,7 +117,7 @@ fn an_end_that_says_nothing_is_no_result_of_what_has_one() {
         let dialogue = world.begun().unwrap();
         world.end(dialogue, Vec::new());
         assert_eq!(cause(&world), Some(Cause::TemporaryFailure), "{text}");
-        assert_eq!(world.gateway.facts().read(Fact::Submitted), 0);
+        assert_eq!(world.gateway.metrics().read(Metric::Submitted), 0);
         world.submits(21, 9, text);
         assert!(world.begun().is_some(), "it may come again");
     }
@@ -164,7 +164,7 @@ fn what_comes_again_is_not_forwarded_again_and_reported_as_before() {
     assert_eq!(world.sent[1].in_reply_to.as_deref(), Some("call-22"));
     world.submits(23, 10, "Hi");
     assert!(world.begun().is_some(), "another reference is another message");
-    assert_eq!(world.gateway.facts().read(Fact::Duplicates), 2);
+    assert_eq!(world.gateway.metrics().read(Metric::Duplicates), 2);
 }
 
 #[test]

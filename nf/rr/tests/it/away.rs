@@ -2,7 +2,7 @@
 
 use crate::world::{Speaker, World, s};
 use bgp_stack::DEPARTED_MAX;
-use event::Reading;
+use event::Sample;
 use runtime::Function as _;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
@@ -53,7 +53,7 @@ fn a_peer_of_a_range_that_goes_is_missed_until_it_is_back() {
     go(&mut world, dynamic);
     world.pass(s(300));
     assert_eq!(world.alarms(), ["bgp-peer-away 10.1.0.1"]);
-    assert_eq!((world.fact("rr_peers_away"), world.fact("rr_peers_dynamic")), (1, 0));
+    assert_eq!((world.metric("rr_peers_away"), world.metric("rr_peers_dynamic")), (1, 0));
     let row = world.row("10.1.0.1");
     assert_eq!(
         (&row["state"], &row["group"], &row["asn"]),
@@ -128,7 +128,7 @@ fn of_many_that_go_a_number_is_remembered_and_fewer_have_an_alarm_of_their_own()
         world.freeze(id);
     }
     world.pass(s(400));
-    assert_eq!(world.fact("rr_peers_away") as usize, DEPARTED_MAX);
+    assert_eq!(world.metric("rr_peers_away") as usize, DEPARTED_MAX);
     let alarms = world.alarms();
     assert_eq!(alarms.len(), 51);
     assert_eq!(alarms[50], "bgp-peers-away rr1");
@@ -138,11 +138,11 @@ fn of_many_that_go_a_number_is_remembered_and_fewer_have_an_alarm_of_their_own()
 fn series(world: &mut World) -> BTreeMap<(&'static str, String), u64> {
     world.ask("alarms", &[]);
     let cells = world.reflector.cells();
-    let all = cells.iter().flat_map(event::Cells::labelled);
+    let all = cells.iter().flat_map(event::MetricCells::labelled);
     let labelled = all.filter(|(_, labels, _)| !labels.is_empty());
     let of = labelled.map(|(row, labels, reading)| match reading {
-        Reading::Value(value) => ((row.name, labels[0].1.to_string()), value),
-        Reading::Histogram { .. } => panic!("a histogram has no labels"),
+        Sample::Value(value) => ((row.name, labels[0].1.to_string()), value),
+        Sample::Histogram { .. } => panic!("a histogram has no labels"),
     });
     of.collect()
 }
@@ -161,12 +161,12 @@ fn every_peer_has_its_own_figures() {
     let told = [of("bgp_peer_routes_sent", "a"), of("bgp_peer_routes_sent", "10.1.0.1")];
     assert_eq!(told, [1, 1], "its own comes back to it");
     assert!(of("bgp_peer_updates_sent_total", "a") > 0);
-    assert_eq!(world.fact("rr_routes"), 2);
-    assert_eq!(world.fact("rr_paths_refused"), 1);
+    assert_eq!(world.metric("rr_routes"), 2);
+    assert_eq!(world.metric("rr_paths_refused"), 1);
     assert_eq!(world.row("10.1.0.1")["routes_accepted"], 1);
     world.act(dynamic, |it, _| it.withdraw(&["192.0.2.0/24"]));
     world.pass(s(1));
-    assert_eq!(world.fact("rr_paths_refused"), 0);
+    assert_eq!(world.metric("rr_paths_refused"), 0);
     go(&mut world, dynamic);
     world.pass(s(300));
     let series_now = series(&mut world);

@@ -92,8 +92,8 @@ fn routes_are_judged_again_as_the_records_change_and_no_others() {
     assert_eq!((&shown[0]["validation"], &shown[0]["refused"]), (&"invalid".into(), &true.into()));
     let shown = world.ask("bgp/route", &[("prefix", "192.0.2.1")]);
     assert_eq!((&shown[0]["validation"], &shown[0]["local_pref"]), (&"valid".into(), &200.into()));
-    assert_eq!(world.fact("rr_rpki_paths_changed_total"), 2);
-    assert_eq!(world.fact("rr_rpki_records"), 2);
+    assert_eq!(world.metric("rr_rpki_paths_changed_total"), 2);
+    assert_eq!(world.metric("rr_rpki_records"), 2);
     // The record goes: the route comes back.
     world.say(CACHE, pdus(&[Pdu::SerialNotify(7, 2)]));
     world.pass(s(1));

@@ -38,7 +38,7 @@ fn world(keys: &str, change: impl Fn(&mut bgp::Settings)) -> World {
     change(&mut settings);
     world.add(Speaker::with("10.0.5.1", settings));
     world.pass(s(1));
-    assert_eq!(world.fact("rr_peers_established"), 3);
+    assert_eq!(world.metric("rr_peers_established"), 3);
     world
 }
 
@@ -92,7 +92,7 @@ fn a_path_that_widens_past_65535_octets_resets_nobody() {
     for speaker in &world.speakers {
         assert!(speaker.is_up() && speaker.endings.is_empty(), "{:?}", speaker.endings);
     }
-    assert_eq!(world.fact("rr_offences_tolerated_total"), 1);
+    assert_eq!(world.metric("rr_offences_tolerated_total"), 1);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod away;
-mod facts;
 mod feeds;
 mod hostile;
+mod metrics;
 mod operator;
 mod reflection;
 mod sessions;

@@ -34,7 +34,7 @@ fn site() -> (World, [usize; 3]) {
     let addresses = ["10.0.1.1", "10.0.2.1", "10.1.0.1"];
     let ids = addresses.map(|address| world.add(Speaker::client(address)));
     world.pass(s(1));
-    assert_eq!(world.fact("rr_peers_established"), 3);
+    assert_eq!(world.metric("rr_peers_established"), 3);
     (world, ids)
 }
 
@@ -120,7 +120,7 @@ fn a_range_that_is_gone_takes_its_peers_along() {
     world.pass(s(2));
     assert_eq!(heard(&world, dynamic), cease(Cease::PeerDeconfigured));
     assert!([a, b].iter().all(|id| world.speakers[*id].endings.is_empty()));
-    assert_eq!(world.fact("rr_peers"), 2);
+    assert_eq!(world.metric("rr_peers"), 2);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn another_identifier_begins_every_session_anew() {
         assert_eq!(heard(&world, id), cease(Cease::OtherConfigurationChange));
         assert!(world.speakers[id].is_up());
     }
-    assert_eq!(world.fact("rr_routes"), 0);
+    assert_eq!(world.metric("rr_routes"), 0);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn scene() -> Scene {
     let families = FamilySet::only(Family::Ipv4Unicast);
     let ext = world.add(Speaker::of("10.0.5.1", 65_001, families));
     world.pass(s(1));
-    assert_eq!(world.fact("rr_peers_established"), 5);
+    assert_eq!(world.metric("rr_peers_established"), 5);
     Scene { world, one, two, far, other, ext }
 }
 
@@ -326,7 +326,7 @@ fn an_update_that_offends_costs_its_routes_and_not_the_session() {
     world.pass(s(1));
     assert!(world.speakers[one].is_up());
     assert_eq!(routes(&world, two), NETS[1..]);
-    assert_eq!(world.fact("rr_offences_tolerated_total"), 1);
+    assert_eq!(world.metric("rr_offences_tolerated_total"), 1);
     let row = world.ask("bgp/peer", &[("peer", "one")]);
     let text = row[0]["last_offence"]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("no such origin") && text.contains("treat-as-withdraw"), "{text}");
@@ -369,7 +369,7 @@ metrics = [
     world.configure(&site(50));
     world.pass(s(1));
     assert_eq!(next_hop(&world, far), [10, 0, 1, 1]);
-    assert_eq!(world.fact("rr_sessions_dropped_total"), 0);
+    assert_eq!(world.metric("rr_sessions_dropped_total"), 0);
 }
 
 #[test]

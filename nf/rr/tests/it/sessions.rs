@@ -57,7 +57,7 @@ fn a_peer_connects_to_the_reflector_and_the_reflector_to_a_peer() {
     // Nothing changes for as long as both live.
     world.pass(s(600));
     assert!(world.speakers[a].is_up() && world.speakers[b].is_up());
-    assert_eq!(world.fact("rr_sessions_established_total"), 2);
+    assert_eq!(world.metric("rr_sessions_established_total"), 2);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_peer_that_cannot_be_reached_is_tried_again() {
     let b = world.add(waiting("10.0.2.1"));
     world.pass(s(3));
     assert!(world.speakers[b].is_up());
-    assert!(world.fact("rr_connections_attempted_total") >= 2);
+    assert!(world.metric("rr_connections_attempted_total") >= 2);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_peer_of_another_as_hears_that_its_as_is_wrong() {
     let row = world.row("a");
     let why = row["why"].as_str().unwrap();
     assert!(why.contains("Bad Peer AS") && why.contains("the AS is not"), "{why}");
-    assert_eq!(world.fact("rr_sessions_failed_total"), 1);
+    assert_eq!(world.metric("rr_sessions_failed_total"), 1);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn who_has_no_section_and_lies_in_no_range_is_refused() {
     let stranger = world.add(Speaker::client("10.9.9.9"));
     world.pass(s(1));
     assert!(!world.speakers[stranger].is_up());
-    assert!(world.fact("rr_connections_refused_total") > 0);
+    assert!(world.metric("rr_connections_refused_total") > 0);
 }
 
 #[test]
@@ -128,8 +128,8 @@ client = true
     let up: Vec<bool> = [one, two, three].map(|id| world.speakers[id].is_up()).to_vec();
     assert_eq!(up, [true, true, false]);
     assert_eq!(world.row("10.1.0.1")["kind"], "client");
-    assert!(world.fact("rr_connections_range_full_total") > 0);
-    assert_eq!(world.fact("rr_peers_dynamic"), 2);
+    assert!(world.metric("rr_connections_range_full_total") > 0);
+    assert_eq!(world.metric("rr_peers_dynamic"), 2);
     // The first one goes; its place is free, and the third may come.
     world.act(one, |it, now| it.tell(now, In::Stop(Cease::AdministrativeShutdown, None)));
     world.pass(s(150));
@@ -154,8 +154,8 @@ client = true
         world.freeze(silent);
     }
     world.pass(s(1));
-    assert_eq!(world.fact("rr_peers_dynamic"), 20);
-    assert_eq!(world.fact("rr_connections_range_silent_total"), 20);
+    assert_eq!(world.metric("rr_peers_dynamic"), 20);
+    assert_eq!(world.metric("rr_connections_range_silent_total"), 20);
     // Neighbours that say an OPEN, and do not stay silent together, are all taken.
     for host in 1..=30 {
         let honest = world.add(Speaker::client(&format!("2001:db8:0:2::{host:x}")));
@@ -164,7 +164,7 @@ client = true
     }
     // Who said nothing is given up long before the four minutes of a configured peer.
     world.pass(s(40));
-    assert_eq!(world.fact("rr_peers_dynamic"), 30);
+    assert_eq!(world.metric("rr_peers_dynamic"), 30);
     let late = world.add(Speaker::client("2001:db8:0:1::ff"));
     world.pass(s(1));
     assert!(world.speakers[late].is_up());
@@ -181,7 +181,7 @@ fn a_silent_peer_is_given_up_after_the_hold_time_and_comes_back() {
     assert_eq!(world.state("a"), "Established");
     world.pass(s(4));
     assert_ne!(world.state("a"), "Established");
-    assert_eq!(world.fact("rr_hold_expired_total"), 1);
+    assert_eq!(world.metric("rr_hold_expired_total"), 1);
     let why = world.row("a")["why"].as_str().unwrap().to_owned();
     assert_eq!(why, "sent Hold Timer Expired");
 }
@@ -198,7 +198,7 @@ fn what_waits_in_the_sockets_is_read_before_a_hold_timer_fires() {
     assert_eq!(world.state("a"), "Established");
     world.pass(s(60));
     assert!(world.speakers[a].is_up());
-    assert_eq!(world.fact("rr_hold_expired_total"), 0);
+    assert_eq!(world.metric("rr_hold_expired_total"), 0);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_peer_that_reads_nothing_is_given_up() {
     world.pass(s(1));
     world.stick(a);
     world.pass(s(85));
-    assert_eq!(world.fact("rr_send_hold_expired_total"), 1);
+    assert_eq!(world.metric("rr_send_hold_expired_total"), 1);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn whoever_has_too_many_routes_comes_back_after_a_time_if_that_is_configured() {
     assert_eq!(world.state("a"), "too many routes");
     world.pass(s(200));
     assert_eq!(world.state("a"), "Established");
-    assert_eq!(world.fact("rr_prefix_limits_exceeded_total"), 1);
+    assert_eq!(world.metric("rr_prefix_limits_exceeded_total"), 1);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn whoever_sends_nonsense_hears_what_was_wrong() {
     world.pass(s(1));
     let Some(Cause::Received(notice, _)) = ending(&world, a) else { panic!("it heard nothing") };
     assert_eq!(notice.to_string(), "Message Header Error: Connection Not Synchronized");
-    assert_eq!(world.fact("rr_offences_total"), 1);
+    assert_eq!(world.metric("rr_offences_total"), 1);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn at_the_end_everybody_hears_a_cease_with_what_the_operator_says() {
     assert_eq!(ending(&world, a), Some(&heard));
     world.pass(s(300));
     assert!(!world.speakers[a].is_up());
-    assert_eq!(world.fact("rr_peers_established"), 0);
+    assert_eq!(world.metric("rr_peers_established"), 0);
 }
 
 #[test]
@@ -304,11 +304,11 @@ client = true
         })
         .collect();
     world.pass(s(2));
-    assert_eq!(world.fact("rr_peers_established"), 1_000);
+    assert_eq!(world.metric("rr_peers_established"), 1_000);
     ids.iter().for_each(|id| world.cut(*id));
     world.pass(ms(20));
-    assert_eq!(world.fact("rr_peers_established"), 0);
+    assert_eq!(world.metric("rr_peers_established"), 0);
     world.pass(s(30));
-    assert_eq!(world.fact("rr_peers_established"), 1_000);
+    assert_eq!(world.metric("rr_peers_established"), 1_000);
     assert!(ids.iter().all(|id| world.speakers[*id].is_up()));
 }

@@ -275,8 +275,8 @@ fn a_station_that_reads_nothing_is_given_up_and_no_peer_waits_for_it() {
         world.pass(world::ms(50));
         assert!(world.speakers[client].routes.contains_key(&route));
     }
-    assert_eq!(world.fact("rr_bmp_overflows_total"), 0);
+    assert_eq!(world.metric("rr_bmp_overflows_total"), 0);
     world.pass(s(130));
-    assert_eq!(world.fact("rr_bmp_overflows_total"), 1);
+    assert_eq!(world.metric("rr_bmp_overflows_total"), 1);
     assert!(world.alarms().contains(&"bmp-station-lost station".to_owned()));
 }

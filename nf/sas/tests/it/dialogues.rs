@@ -392,7 +392,7 @@ fn keys_and_what_people_write_are_zeros_unless_they_are_to_be_kept() {
             }
             assert!(!page.messages[0].components.is_empty());
             assert_eq!(
-                bench.fact("sas_redacted_messages_total"),
+                bench.metric("sas_redacted_messages_total"),
                 if kept.is_some() { 0 } else { 2 }
             );
         }

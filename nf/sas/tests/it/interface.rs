@@ -301,8 +301,8 @@ async fn the_routes_answer_as_described() {
     assert_eq!(json(&body)["trails"].as_array().unwrap().len(), 2);
     let post = Request::post("/api/v1/sas/read").body(Body::from("nonsense")).unwrap();
     assert_eq!(fetch(&router, post).await.0, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(bench.fact("sas_searches_total"), 1);
-    assert_eq!(bench.fact("sas_search_us"), 1);
+    assert_eq!(bench.metric("sas_searches_total"), 1);
+    assert_eq!(bench.metric("sas_search_us"), 1);
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ async fn the_tail_shows_trails_as_they_change_and_counts_what_it_leaves_out() {
     }
     assert_eq!(text.matches("event: trail").count(), 21);
     assert!(text.contains("\"dropped\":10"));
-    assert_eq!(bench.fact("sas_tail_dropped_total"), 10);
+    assert_eq!(bench.metric("sas_tail_dropped_total"), 10);
 }
 
 #[test]
@@ -342,9 +342,9 @@ fn what_the_disk_cannot_take_is_counted_and_raises_an_alarm() {
         leg.extra = format!("X-Big: {big}\r\n");
         bench.sip(UA, SSC, &leg.request("MESSAGE", 1), "");
     }
-    let shed = bench.fact("sas_shed_messages_total");
+    let shed = bench.metric("sas_shed_messages_total");
     assert!(shed > 0);
-    assert_eq!(bench.fact("sas_messages_total") + shed, 401);
+    assert_eq!(bench.metric("sas_messages_total") + shed, 401);
     let ask = runtime::Ask { path: "alarms".to_owned(), ..runtime::Ask::default() };
     bench.ask = {
         let (sas, now_us) = (bench.sas.clone(), bench.now);

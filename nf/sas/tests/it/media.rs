@@ -82,7 +82,7 @@ fn calls_are_found_by_what_their_media_were_like() {
         }
         bench.wait_ms(400_000);
     }
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_digit_is_kept_only_where_bodies_are() {
         assert_eq!(mark.text, "duration_ms 120, way rtp");
         let is_there = entries.iter().any(|it| it.payload.windows(3).any(|it| it == b"\"7\""));
         assert_eq!(is_there, shown == "7");
-        assert_eq!(bench.fact("sas_redacted_messages_total"), u64::from(shown != "7"));
+        assert_eq!(bench.metric("sas_redacted_messages_total"), u64::from(shown != "7"));
     }
 }
 
@@ -240,7 +240,7 @@ fn reports_that_come_first_or_late_begin_no_second_trail() {
         bench.wait_ms(1_000);
     }
     assert!(bench.only(&[("call_id", "first")]).ended_us > 0);
-    assert!(bench.fact("sas_late_messages_total") >= 10);
+    assert!(bench.metric("sas_late_messages_total") >= 10);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_long_call_keeps_figures_of_all_reports_and_entries_of_some() {
     let (page, _) = bench.detail(trail.id);
     let points = page.streams[0].points.len();
     assert!((120..=240).contains(&points), "{points}");
-    let thinned = bench.fact("sas_media_reports_thinned_total");
+    let thinned = bench.metric("sas_media_reports_thinned_total");
     assert_eq!(thinned + trail.places.len() as u64 - 2, 2 * 8 * 720);
 }
 
@@ -293,7 +293,7 @@ async fn the_worst_calls_are_listed_worst_first_from_memory_and_disk() {
         call(&mut bench, &format!("mos-{mos}"), &token, &[(mos, 10, 900)]);
     }
     bench.wait_ms(60_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     let leg = Leg::new("alice", "bob", "mos-180");
     bench.sip(UA, SSC, &leg.request("INVITE", 1), TOKEN);
     event(&mut bench, TOKEN, "QualityReported", &report("a", 180, 90, 900));

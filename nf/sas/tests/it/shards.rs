@@ -58,7 +58,7 @@ fn a_call_of_which_each_shard_receives_a_leg_is_one_trail() {
     pair.elsewhere(SSC, UA, &a.response(486, 1, "INVITE"), &correlation);
     let trail = pair.first.only(&[]);
     assert_eq!(trail.call_ids.len(), 2, "{:?}", trail.call_ids);
-    assert_eq!(pair.first.fact("sas_messages_total"), 3);
+    assert_eq!(pair.first.metric("sas_messages_total"), 3);
     let (_, entries) = pair.first.detail(trail.id);
     assert_eq!(entries.len(), 3);
 }

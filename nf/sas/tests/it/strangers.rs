@@ -28,12 +28,12 @@ fn who_speaks_alone_keeps_no_trail_for_hours() {
     let more = tcap(Writer::go_on(answered(), asked()), |_| ());
     bench.there(&more);
     bench.wait_ms(201_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     // Both have spoken.
     bench.there(&begin());
     bench.back(&more);
     bench.wait_ms(201_000);
-    assert_eq!(bench.fact("sas_trails_live"), 1);
+    assert_eq!(bench.metric("sas_trails_live"), 1);
 }
 
 #[test]
@@ -51,14 +51,14 @@ fn dialogues_make_room_for_each_other_and_take_none_of_calls() {
         let data = tcap(Writer::begin(TransactionId::of(n)), |_| ());
         bench.m3ua(SMSC, STP_WEST, &m3ua(ASKS, ANSWERS, envelope(), &data));
     }
-    assert_eq!(bench.fact("sas_trails_live"), 1_000);
-    assert_eq!(bench.fact("sas_trails_evicted_total"), 200);
+    assert_eq!(bench.metric("sas_trails_live"), 1_000);
+    assert_eq!(bench.metric("sas_trails_evicted_total"), 200);
     bench.protocol = hep::UDP;
     for n in 0..500 {
         let leg = Leg::new("alice", "bob", &format!("call-{n}"));
         bench.sip(SSC, UA, &leg.response(200, 1, "INVITE"), "");
     }
-    assert_eq!(bench.fact("sas_trails_opened_total"), 1_200, "every call is still known");
+    assert_eq!(bench.metric("sas_trails_opened_total"), 1_200, "every call is still known");
 }
 
 #[test]
@@ -112,5 +112,5 @@ fn what_goes_on_behind_an_end_is_kept_as_a_trail_of_its_own() {
     bench.wait_ms(5_000);
     bench.back(&tcap(Writer::go_on(answered(), asked()), |_| ()));
     assert_eq!(bench.search(&[("kind", "dialogue")]).trails.len(), 2);
-    assert_eq!(bench.fact("sas_late_messages_total"), 0);
+    assert_eq!(bench.metric("sas_late_messages_total"), 0);
 }

@@ -19,7 +19,7 @@ fn both_legs_of_a_call_are_one_trail_with_its_times() {
     // Before it is closed it is found in memory, afterwards on disk: the same.
     let before = bench.only(&[("number", "030111222")]);
     bench.wait_ms(10_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     let trail = bench.only(&[("number", "030111222")]);
     assert_eq!(trail, before);
     assert_eq!((trail.kind, trail.outcome, trail.status), (Kind::Call, Outcome::Answered, 200));
@@ -37,7 +37,7 @@ fn both_legs_of_a_call_are_one_trail_with_its_times() {
         ("sas_call_duration_ms", 1),
         ("store_entries_total", 14),
     ] {
-        assert_eq!(bench.fact(name), count, "{name}");
+        assert_eq!(bench.metric(name), count, "{name}");
     }
 }
 
@@ -55,8 +55,8 @@ fn a_trail_with_more_names_than_a_record_may_have_is_closed_all_the_same() {
         bench.sip(UA, SSC, &text, "");
     }
     bench.wait_ms(60_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
-    assert_eq!(bench.fact("sas_trails_closed_total"), 1);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_closed_total"), 1);
     assert_eq!(bench.only(&[("call_id", "names")]).call_ids.len(), 1);
 }
 
@@ -118,7 +118,7 @@ fn pages_follow_each_other_newest_first_over_memory_and_disk() {
     }
     let expected: Vec<_> = (0..25).rev().map(|n| format!("options-{n}")).collect();
     assert_eq!(seen, expected);
-    assert!(bench.fact("sas_trails_live") > 0 && bench.fact("sas_trails_closed_total") > 0);
+    assert!(bench.metric("sas_trails_live") > 0 && bench.metric("sas_trails_closed_total") > 0);
     let trails = bench.search(&[("limit", "25")]).trails;
     let (newest, oldest) = (trails[3].started_us, trails[9].started_us);
     let window = [("from_us", &*oldest.to_string()), ("to_us", &*newest.to_string())];
@@ -200,7 +200,7 @@ fn a_header_brings_nobody_into_a_call_that_he_is_no_part_of() {
         assert_ne!(found.id, trail.id);
         bench.wait_ms(200_000);
     }
-    assert!(bench.fact("sas_unjoined_messages_total") >= 8);
+    assert!(bench.metric("sas_unjoined_messages_total") >= 8);
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn packets_without_the_key_are_dropped_and_counted_by_their_source() {
         let leg = Leg::new("alice", "bob", &format!("keyed{n}"));
         bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
     }
-    assert_eq!(bench.fact("sas_unauthenticated_packets_total"), 3);
-    assert_eq!(bench.fact("sas_messages_total"), 2);
+    assert_eq!(bench.metric("sas_unauthenticated_packets_total"), 3);
+    assert_eq!(bench.metric("sas_messages_total"), 2);
     let ask =
         |path: &str| (bench.ask)(runtime::Ask { path: path.into(), params: Default::default() });
     let status = ask("status").unwrap();
@@ -353,7 +353,7 @@ fn every_end_has_its_outcome() {
     }
     // Longer than the longest patience: everything is closed.
     bench.wait_ms(5 * 3_600_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     for (n, (method, statuses, _, outcome)) in rows.iter().enumerate() {
         let trail = bench.only(&[("call_id", &format!("row-{n}"))]);
         assert_eq!(trail.outcome, *outcome, "{method} {statuses:?}");
@@ -425,7 +425,7 @@ fn what_another_element_captured_first_is_no_trail_of_its_own() {
     let trail = bench.only(&[("number", "alice")]);
     assert_eq!(trail.call_ids.len(), 2);
     // The INVITE of the second leg was captured twice.
-    assert_eq!((trail.places.len(), bench.fact("sas_duplicates_total")), (4, 1));
+    assert_eq!((trail.places.len(), bench.metric("sas_duplicates_total")), (4, 1));
     assert_eq!(bench.only(&[("call_id", "leg-b")]).id, trail.id);
     let (detail, _) = bench.detail(trail.id);
     assert_eq!(detail.messages.len(), 4);
@@ -452,18 +452,18 @@ fn what_is_repeated_after_the_end_opens_no_call() {
     let mut bench = Bench::new(directory.path());
     bench.call("alice", "bob", "one", "aa");
     bench.wait_ms(10_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     let leg = Leg::new("alice", "bob", "one-a");
     bench.sip(UA, SSC, &leg.request("BYE", 2), "");
     bench.sip(SSC, UA, &leg.response(200, 2, "BYE"), "");
-    assert_eq!((bench.fact("sas_trails_live"), bench.fact("sas_late_messages_total")), (0, 2));
+    assert_eq!((bench.metric("sas_trails_live"), bench.metric("sas_late_messages_total")), (0, 2));
     // A new call with the name of an old one is one.
     bench.sip(UA, SSC, &leg.request("INVITE", 9), "");
-    assert_eq!(bench.fact("sas_trails_live"), 1);
+    assert_eq!(bench.metric("sas_trails_live"), 1);
     // After 64 T1 what comes is no repetition.
     bench.wait_ms(240_000);
     bench.sip(UA, SSC, &leg.request("BYE", 11), "");
-    assert_eq!((bench.fact("sas_trails_live"), bench.fact("sas_late_messages_total")), (1, 2));
+    assert_eq!((bench.metric("sas_trails_live"), bench.metric("sas_late_messages_total")), (1, 2));
 }
 
 #[test]
@@ -485,8 +485,8 @@ fn a_repetition_is_marked_and_a_second_capture_is_not_kept_twice() {
     let (detail, _) = bench.detail(trail.id);
     let again: Vec<_> = detail.messages.iter().map(|m| m.retransmission_of).collect();
     assert_eq!(again, [None, Some(0), None]);
-    assert_eq!(bench.fact("sas_duplicates_total"), 1);
-    assert_eq!(bench.fact("sas_retransmissions_total"), 1);
+    assert_eq!(bench.metric("sas_duplicates_total"), 1);
+    assert_eq!(bench.metric("sas_retransmissions_total"), 1);
 }
 
 #[test]
@@ -503,12 +503,12 @@ fn what_is_not_sip_is_kept_and_shown_as_rejected() {
     assert!(detail.messages[0].text.contains("nonsense"));
     assert_eq!(detail.events[0].name, "MessageMalformed");
     assert_eq!(detail.events[0].text, "Via is broken, offset 24");
-    assert_eq!(bench.fact("sas_malformed_messages_total"), 1);
-    assert_eq!(bench.fact("sas_events_total"), 1);
+    assert_eq!(bench.metric("sas_malformed_messages_total"), 1);
+    assert_eq!(bench.metric("sas_events_total"), 1);
     bench.raw(b"HEP2 or whatever");
     bench.sip(UA, SSC, "\r\n\r\n", "");
-    assert_eq!(bench.fact("sas_malformed_packets_total"), 1);
-    assert_eq!(bench.fact("sas_refused_packets_total"), 1);
+    assert_eq!(bench.metric("sas_malformed_packets_total"), 1);
+    assert_eq!(bench.metric("sas_refused_packets_total"), 1);
 }
 
 #[test]
@@ -520,7 +520,7 @@ fn a_compressed_payload_is_opened_and_a_wrong_key_is_refused() {
     let mut bench = Bench::with(directory.path(), config, start);
     let leg = Leg::new("alice", "bob", "deflated");
     bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
-    assert_eq!(bench.fact("sas_unauthenticated_packets_total"), 1);
+    assert_eq!(bench.metric("sas_unauthenticated_packets_total"), 1);
     let deflated =
         miniz_oxide::deflate::compress_to_vec_zlib(leg.request("INVITE", 1).as_bytes(), 6);
     let mut bytes = Vec::new();
@@ -562,7 +562,7 @@ fn a_trail_goes_on_after_a_crash_as_if_nothing_had_happened() {
         let now = bench.now;
         drop(bench);
         bench = Bench::with(directory.path(), sas::config::Sas::default(), now);
-        assert_eq!(bench.fact("sas_trails_recovered_total"), 1, "round {round}");
+        assert_eq!(bench.metric("sas_trails_recovered_total"), 1, "round {round}");
         assert_eq!(bench.only(&[("call_id", "long-b")]), before);
         // Odd rounds die before the snapshot of the new partition is written.
         bench.wait_ms(if round % 2 == 0 { 1_000 } else { 0 });
@@ -570,7 +570,7 @@ fn a_trail_goes_on_after_a_crash_as_if_nothing_had_happened() {
     bench.sip(UA, SSC, &leg.request("BYE", 2), "cc");
     bench.sip(SSC, UA, &leg.response(200, 2, "BYE"), "cc");
     bench.wait_ms(10_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     let trail = bench.only(&[("number", "alice")]);
     assert_eq!((trail.id, trail.outcome), (before.id, Outcome::Answered));
     assert_eq!(trail.places.len(), 6);
@@ -589,8 +589,8 @@ fn the_quietest_trail_makes_room_and_nothing_is_lost() {
         bench.sip(UA, SSC, &leg.request("INVITE", 1), "");
         bench.wait_ms(1);
     }
-    assert_eq!(bench.fact("sas_trails_live"), 1_000);
-    assert_eq!(bench.fact("sas_trails_evicted_total"), 100);
+    assert_eq!(bench.metric("sas_trails_live"), 1_000);
+    assert_eq!(bench.metric("sas_trails_evicted_total"), 100);
     for n in [0, 50, 99, 500, 1_099] {
         let trail = bench.only(&[("call_id", &format!("many-{n}"))]);
         assert_eq!(trail.outcome, Outcome::InProgress);
@@ -609,7 +609,7 @@ fn messages_of_a_link_that_are_no_text_are_a_trail_of_their_own() {
     bench.captured(hep::KIND_M3UA, asp, gateway, &[1, 0, 3, 1, 0, 0, 0, 8], "00000000000000aa");
     bench.captured(hep::KIND_M3UA, gateway, asp, &[1, 0, 3, 4, 0, 0, 0, 8], "00000000000000aa");
     bench.captured(35, asp, gateway, b"{}", "00000000000000aa");
-    assert_eq!(bench.fact("sas_refused_packets_total"), 1, "media are nobody's signalling");
+    assert_eq!(bench.metric("sas_refused_packets_total"), 1, "media are nobody's signalling");
     bench.wait_ms(60_000);
     let trail = bench.only(&[("kind", "session")]);
     assert_eq!((trail.outcome, trail.places.len()), (Outcome::InProgress, 2), "links stay quiet");

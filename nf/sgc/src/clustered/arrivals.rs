@@ -32,7 +32,7 @@ impl SccpNode {
                 }
                 // What stands already needs what is left.
                 if of.is_overrun() && Spread::is_begin(&unitdata.data) {
-                    self.transactions.facts().add(tcap::Fact::Shed, 1);
+                    self.transactions.metrics().add(tcap::Metric::Shed, 1);
                     return self.extend_queue(aborted(&unitdata).map(In::Unitdata));
                 }
             }

@@ -3,13 +3,13 @@
 use crate::operations::Tables;
 use crate::sccp_node::SccpNode;
 use cluster::{ClusterRow, Clustered, LinkRow, PartitionRow};
-use event::{Sheet, Table};
+use event::{Metrics, Table};
 use machine::Time;
 use question::rows;
 
-event::facts! {
+event::metrics! {
     /// What is counted of a cluster at each of its nodes.
-    pub enum ClusterFact {
+    pub enum ClusterMetric {
         /// Nodes that are heard, this one too.
         Nodes = Gauge, "sgc_cluster_nodes";
         /// Nodes that are configured.
@@ -47,9 +47,9 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// What there is of each partition at a node.
-    pub enum PartitionFact {
+    pub enum PartitionMetric {
         /// The number of the node that serves it; 0: none is known.
         Active = Gauge, "sgc_partition_active";
         /// Nodes that follow and have everything, as the one that serves it says; 0 elsewhere.
@@ -64,7 +64,7 @@ event::facts! {
 }
 
 /// By function and partition.
-pub type PartitionTable = Table<PartitionFact, 1>;
+pub type PartitionTable = Table<PartitionMetric, 1>;
 
 /// An empty table.
 #[must_use]
@@ -82,8 +82,8 @@ rows! {
 }
 
 /// Brings up to date what is counted of each message.
-fn count(of: &Clustered, sheet: &Sheet<ClusterFact>) {
-    use ClusterFact as F;
+fn count(of: &Clustered, metrics: &Metrics<ClusterMetric>) {
+    use ClusterMetric as F;
     let ours = &of.counts;
     let rows = [
         (F::Crossed, ours.crossed),
@@ -99,12 +99,12 @@ fn count(of: &Clustered, sheet: &Sheet<ClusterFact>) {
         (F::Dropped, ours.dropped),
         (F::Malformed, ours.malformed),
     ];
-    rows.into_iter().for_each(|(fact, count)| sheet.set(fact, count));
+    rows.into_iter().for_each(|(metric, count)| metrics.set(metric, count));
 }
 
 /// Brings the gauges up to date; the link's own, too.
-fn measure(of: &Clustered, sheet: &Sheet<ClusterFact>) {
-    use ClusterFact as F;
+fn measure(of: &Clustered, metrics: &Metrics<ClusterMetric>) {
+    use ClusterMetric as F;
     let rows = [
         (F::Nodes, of.others().len() as u64 + 1),
         (F::NodesConfigured, of.configured() as u64),
@@ -112,7 +112,7 @@ fn measure(of: &Clustered, sheet: &Sheet<ClusterFact>) {
         (F::Unfollowed, of.unfollowed() as u64),
         (F::Waiting, of.batches.len() as u64),
     ];
-    rows.into_iter().for_each(|(fact, count)| sheet.set(fact, count));
+    rows.into_iter().for_each(|(metric, count)| metrics.set(metric, count));
     drop(of.link_cells());
 }
 
@@ -145,14 +145,14 @@ impl SccpNode {
         }
     }
 
-    /// Brings the facts of the cluster up to date.
-    pub(crate) fn show_cluster_facts(&self, tables: &Tables) {
+    /// Brings the metrics of the cluster up to date.
+    pub(crate) fn show_cluster_metrics(&self, tables: &Tables) {
         let Some(of) = &self.clustered else { return };
         measure(of, &tables.cluster);
         let rows = self.show_partitions();
         let names: Vec<String> = rows.iter().map(|it| it.partition.to_string()).collect();
         let rows = rows.iter().zip(&names).map(|(row, name)| {
-            use PartitionFact as F;
+            use PartitionMetric as F;
             let values = [
                 (F::Active, row.active.unwrap_or_default().into()),
                 (F::Standbys, row.standbys.len() as u64),

@@ -242,8 +242,8 @@ fn what_arrives_at_the_other_node_crosses_to_where_its_dialogue_is() {
     assert!(matches!(site.told(0)[..], [Indication::Continue { .. }]));
     assert_eq!(site.came(0), [(MessageType::End, None)], "by the node that serves it");
     assert!(site.came(1).is_empty());
-    assert_eq!(site.world.fact(site.gateways[1], "sgc_cluster_crossed_total"), 1);
-    assert_eq!(site.world.fact(site.gateways[0], "sgc_cluster_came_total"), 1);
+    assert_eq!(site.world.metric(site.gateways[1], "sgc_cluster_crossed_total"), 1);
+    assert_eq!(site.world.metric(site.gateways[0], "sgc_cluster_came_total"), 1);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_dialogue_of_begin_and_end_costs_no_change_unless_all_are_replicated() {
         let mut site = Site::of(2, more);
         let count = |site: &mut Site| -> u64 {
             let gateways = site.gateways.clone();
-            gateways.iter().map(|it| site.world.fact(*it, "sgc_cluster_changes_out_total")).sum()
+            gateways.iter().map(|it| site.world.metric(*it, "sgc_cluster_changes_out_total")).sum()
         };
         let before = count(&mut site);
         let mut message = Vec::new();
@@ -401,7 +401,7 @@ fn nodes_that_disagree_do_not_give_partitions_to_each_other() {
     site.world.configure(site.gateways[0], &other);
     let taken = |site: &mut Site| -> u64 {
         let gateways = site.gateways.clone();
-        gateways.iter().map(|it| site.world.fact(*it, "sgc_cluster_partitions_taken_total")).sum()
+        gateways.iter().map(|it| site.world.metric(*it, "sgc_cluster_partitions_taken_total")).sum()
     };
     let before = taken(&mut site);
     site.world.pass(ms(20_000));
@@ -486,7 +486,7 @@ fn a_message_of_a_connection_finds_the_node_that_has_it() {
         data[..] == *accept
     };
     assert!(told.iter().any(data), "{told:?}");
-    assert_eq!(world.fact(gateways[0], "sgc_cluster_crossed_total"), 2);
+    assert_eq!(world.metric(gateways[0], "sgc_cluster_crossed_total"), 2);
 }
 
 /// What the peer knows of its dialogues.

@@ -327,7 +327,7 @@ fn a_relay_couples_two_peers_and_the_loss_of_one_releases_the_other() {
     let rows = world.ask(gateway, "sccp/connections", &[]);
     let coupled = rows.as_array().unwrap().iter().filter(|it| !it["coupled"].is_null());
     assert_eq!(coupled.count(), 2);
-    assert_eq!(world.fact(gateway, "sccp_connections_coupled_total"), 1);
+    assert_eq!(world.metric(gateway, "sccp_connections_coupled_total"), 1);
     world.deafen(b);
     world.pass(ms(500));
     let cause = ReleaseCause::MtpFailure.number();

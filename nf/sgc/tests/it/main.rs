@@ -4,7 +4,7 @@
 
 mod carriers;
 mod clusters;
-mod facts;
+mod metrics;
 #[path = "../../../../stack/sctp/tests/it/namespace/mod.rs"]
 mod namespace;
 mod operator;

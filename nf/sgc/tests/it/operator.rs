@@ -196,7 +196,7 @@ fn peers_and_application_servers_come_and_go_while_others_carry_traffic() {
     send(&mut world, a, 2);
     world.pass(ms(50));
     assert_eq!(received(&mut world, [b1, b2]).iter().sum::<usize>(), 64);
-    assert_eq!(world.fact(gateway, "m3ua_associations_lost_total"), 1, "only that of c");
+    assert_eq!(world.metric(gateway, "m3ua_associations_lost_total"), 1, "only that of c");
     // Another key: its ASPs are told and ask anew by themselves.
     let other = SITE.replace(r#"point_code = "2""#, r#"point_code = "22""#);
     world.configure(gateway, &other);
@@ -301,7 +301,7 @@ fn a_gateway_that_drains_sends_what_waits_before_it_leaves() {
     assert!(!world.gateway_of(gateway).is_idle(), "MSUs wait for an ASP");
     world.pass(ms(1_500));
     assert!(world.gateway_of(gateway).is_idle());
-    assert_eq!(world.fact(gateway, "m3ua_expired_total"), 16);
+    assert_eq!(world.metric(gateway, "m3ua_expired_total"), 16);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_connection_from_nowhere_is_refused_and_a_newer_one_takes_the_place_of_a_dea
     let (mut world, gateway, [a, _, b2]) = site(SITE);
     world.asp(Asp::of("10.9.9.9", GATEWAY, 1, 1));
     world.pass(ms(100));
-    assert!(world.fact(gateway, "sgc_associations_refused_total") > 0);
+    assert!(world.metric(gateway, "sgc_associations_refused_total") > 0);
     // Point code 1's ASP begins anew without its old connection having ended.
     world.freeze(a);
     let again = world.asp(Asp::of("10.0.1.1", GATEWAY, 1, 1));
@@ -331,10 +331,10 @@ fn a_peer_that_vanishes_behind_tcp_is_found_by_its_heartbeat() {
     assert_eq!(alarms, ["association-down b1", "association-down b2", "as-pending two"]);
     let asps = world.ask(gateway, "m3ua/asps", &[]);
     assert_eq!(asps[1]["why"], "its heartbeat stopped");
-    assert_eq!(world.fact(gateway, "m3ua_heartbeats_lost_total"), 2);
+    assert_eq!(world.metric(gateway, "m3ua_heartbeats_lost_total"), 2);
     send(&mut world, a, 1);
     world.pass(ms(20));
-    assert_eq!(world.fact(gateway, "sgc_msus_waiting"), 16);
+    assert_eq!(world.metric(gateway, "sgc_msus_waiting"), 16);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn a_trace_tells_what_the_relay_would_do_and_does_nothing() {
     {
         assert!(world.try_ask(gateway, "m3ua/trace", wrong).is_err(), "{wrong:?}");
     }
-    assert_eq!(world.fact(gateway, "sgc_msus_received_total"), 0, "nothing was counted");
+    assert_eq!(world.metric(gateway, "sgc_msus_received_total"), 0, "nothing was counted");
     assert_eq!(received(&mut world, [asps[1], asps[2]]), [0, 0]);
 }
 

@@ -79,7 +79,7 @@ fn an_msu_reaches_the_asp_of_its_key_and_the_answer_comes_back() {
     assert!(came.values().all(|numbers| *numbers == [0, 1, 2]), "{came:?}");
     let back = world.asp_of(a).received.clone();
     assert_eq!((back.len(), back[0].sls, back[0].opc.number()), (1, 7, 2));
-    assert_eq!(world.fact(gateway, "sgc_msus_relayed_total"), 49);
+    assert_eq!(world.metric(gateway, "sgc_msus_relayed_total"), 49);
     assert_eq!(world.alarms(gateway), Vec::<String>::new());
 }
 
@@ -149,14 +149,14 @@ fn traffic_waits_for_t_r_when_the_last_asp_is_lost_and_goes_on_in_order() {
     assert!(world.alarms(gateway).contains(&"as-pending two".to_owned()));
     burst(&mut world, a, 2, 10);
     world.pass(ms(50));
-    assert_eq!(world.fact(gateway, "sgc_msus_waiting"), 160);
+    assert_eq!(world.metric(gateway, "sgc_msus_waiting"), 160);
     world.hear(b2);
     world.pass(ms(900));
     let mut came = world.asp_of(b2).numbers();
     came.values_mut().for_each(|numbers| drop(numbers.drain(..2)));
     assert_eq!(came.len(), 16);
     assert!(came.values().all(|numbers| numbers[..] == (2..12).collect::<Vec<_>>()), "{came:?}");
-    assert_eq!(world.fact(gateway, "m3ua_recovered_total"), 160);
+    assert_eq!(world.metric(gateway, "m3ua_recovered_total"), 160);
     assert_eq!(world.alarms(gateway), ["association-down b1"]);
 }
 
@@ -168,7 +168,7 @@ fn after_t_r_what_waited_is_counted_and_the_other_side_hears_that_nobody_is_ther
     world.pass(ms(50));
     burst(&mut world, a, 2, 1);
     world.pass(ms(1_200));
-    assert_eq!(world.fact(gateway, "m3ua_expired_total"), 16);
+    assert_eq!(world.metric(gateway, "m3ua_expired_total"), 16);
     let paused =
         |it: &Indication| matches!(it, Indication::Pause(_, at) if at.point_code.number() == 2);
     assert!(world.asp_of(a).indications.iter().any(paused), "DUNA at the end of T(r)");
@@ -199,7 +199,7 @@ fn the_buffer_has_a_limit_and_what_exceeds_it_is_counted() {
     burst(&mut world, a, 2, 2);
     world.hear(b);
     world.pass(ms(900));
-    assert_eq!(world.fact(gateway, "m3ua_shed_total"), 12);
+    assert_eq!(world.metric(gateway, "m3ua_shed_total"), 12);
     let came = world.asp_of(b).numbers();
     assert_eq!(came.values().map(Vec::len).sum::<usize>(), 20);
     assert!(came.values().all(|numbers| in_order(numbers)), "those that waited keep their order");
@@ -217,7 +217,7 @@ fn an_msu_that_leads_nowhere_is_counted_by_its_reason_and_its_sender_hears_so() 
     });
     world.pass(ms(100));
     let counts = ["no_route", "no_user", "circular"]
-        .map(|reason| world.fact(gateway, &format!("sgc_msus_{reason}_total")));
+        .map(|reason| world.metric(gateway, &format!("sgc_msus_{reason}_total")));
     assert_eq!(counts, [2, 1, 1]);
     let told = &world.asp_of(a).indications;
     let pauses = told.iter().filter(|it| matches!(it, Indication::Pause(..))).count();
@@ -239,8 +239,8 @@ fn an_echo_comes_back_and_two_echoes_do_not_answer_each_other() {
     let back = &world.asp_of(a).received;
     assert_eq!(back.len(), 1);
     assert_eq!((back[0].opc.number(), back[0].dpc.number(), back[0].si), (9, 1, 12));
-    assert_eq!(world.fact(gateway, "sgc_msus_local_total"), 1);
-    assert_eq!(world.fact(gateway, "sgc_msus_screened_own_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_msus_local_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_msus_screened_own_total"), 1);
 }
 
 #[test]
@@ -308,11 +308,11 @@ fn an_asp_tells_of_its_own_destinations_and_of_no_others() {
     world.at(a, |asp, _| asp.say(0, congested(1, two)));
     world.at(a, |asp, _| asp.say(0, congested(1, Affected::ALL)));
     world.pass(ms(50));
-    assert_eq!((heard(&mut world), world.fact(gateway, "sgc_ssnm_screened_total")), (0, 2));
+    assert_eq!((heard(&mut world), world.metric(gateway, "sgc_ssnm_screened_total")), (0, 2));
     world.at(a, |asp, _| asp.say(0, congested(1, Affected::one(point_code(1)))));
     world.at(b1, |asp, _| asp.say(0, congested(2, two)));
     world.pass(ms(50));
-    assert_eq!((heard(&mut world), world.fact(gateway, "sgc_ssnm_screened_total")), (2, 2));
+    assert_eq!((heard(&mut world), world.metric(gateway, "sgc_ssnm_screened_total")), (2, 2));
     let alarms = world.alarms(gateway);
     for at in ["destination-congested 1", "destination-congested 2"] {
         assert!(alarms.iter().any(|it| it == at), "{alarms:?}");
@@ -370,7 +370,7 @@ fn who_says_that_there_is_no_way_takes_no_way_from_what_is_served_here() {
     assert_eq!(world.asp_of(b).received.len(), 16, "nothing is lost");
     let paused = |it: &&Indication| matches!(it, Indication::Pause(..));
     assert_eq!(world.asp_of(a).indications.iter().filter(paused).count(), 0);
-    assert_eq!(world.fact(gateway, "sgc_ssnm_screened_total"), 2);
+    assert_eq!(world.metric(gateway, "sgc_ssnm_screened_total"), 2);
     world.at(net, |asp, _| asp.say(0, gone(7)));
     world.pass(ms(50));
     assert_eq!(world.asp_of(a).indications.iter().filter(paused).count(), 1, "the network's own");
@@ -409,7 +409,7 @@ fn who_has_no_point_codes_says_of_no_node_that_it_has_no_sccp() {
     let remotes = |world: &mut World| world.ask(gateway, "sccp/remotes", &[]);
     world.at(five, |asp, _| asp.say(0, without_sccp(7)));
     world.pass(ms(50));
-    assert_eq!(world.fact(gateway, "sgc_ssnm_screened_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_ssnm_screened_total"), 1);
     assert_eq!(remotes(&mut world), serde_json::json!([]));
     world.at(net, |asp, _| asp.say(0, without_sccp(7)));
     world.pass(ms(50));
@@ -492,11 +492,11 @@ destination = [{ point_code = "2" }]
     world.pass(ms(1_500));
     assert_eq!(state(&mut world), "active");
     // It has asked by itself when it became active there again; now the operator asks.
-    let before = world.fact(east, "m3ua_audits_total");
+    let before = world.metric(east, "m3ua_audits_total");
     let audited = world.ask(west, "m3ua/audit", &[("peer", "east"), ("point_code", "2")]);
     assert_eq!(audited[0]["asked"], "2");
     world.pass(ms(100));
-    assert_eq!(world.fact(east, "m3ua_audits_total"), before + 1);
+    assert_eq!(world.metric(east, "m3ua_audits_total"), before + 1);
 }
 
 #[test]
@@ -549,7 +549,7 @@ fn msus_that_waited_too_long_are_shed_by_priority_and_management_is_not() {
         asp.tell(now, In::AspInactive(peer, server));
     });
     world.pass(ms(50));
-    assert_eq!(world.fact(gateway, "sgc_msus_overload_shed_total"), 2);
+    assert_eq!(world.metric(gateway, "sgc_msus_overload_shed_total"), 2);
     assert_eq!(world.asp_of(b2).numbers()[&0], [9], "priority 1 may wait twice as long");
     let server = world.asp_of(a).process.servers().next().unwrap();
     assert_eq!(world.asp_of(a).process.server_state(server), Some(ServerState::Inactive));
@@ -569,8 +569,8 @@ fn an_origin_that_is_not_the_peers_goes_nowhere_and_is_an_alarm_for_a_minute() {
         world.asp_of(asp).received.iter().map(|msu| msu.opc.number()).collect()
     };
     assert_eq!((origins(&mut world, b1), origins(&mut world, b2)), (vec![], vec![1]));
-    assert_eq!(world.fact(gateway, "sgc_msus_screened_origin_total"), 2);
-    assert_eq!(world.fact(gateway, "sgc_msus_screened_own_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_msus_screened_origin_total"), 2);
+    assert_eq!(world.metric(gateway, "sgc_msus_screened_own_total"), 1);
     assert_eq!(world.alarms(gateway), ["point-code-screened a"]);
     world.pass(ms(61_000));
     assert_eq!(world.alarms(gateway), Vec::<String>::new());
@@ -597,7 +597,7 @@ fn a_commit_changes_what_may_come_from_a_peer_and_its_association_stands() {
     let came: Vec<u32> = world.asp_of(b2).received.iter().map(|msu| msu.opc.number()).collect();
     assert_eq!(came, [1, 6, 7, 8]);
     let counted = ["own", "origin", "destination", "service"]
-        .map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")));
+        .map(|why| world.metric(gateway, &format!("sgc_msus_screened_{why}_total")));
     assert_eq!(counted, [1, 1, 1, 1]);
 }
 
@@ -611,7 +611,7 @@ fn a_connection_from_the_address_of_a_peer_that_lives_is_turned_away() {
     world.pass(ms(100));
     assert_eq!(world.asp_of(b2).received.len(), 1, "the one that stands is heard");
     assert_eq!(world.asp_of(a).indications.len(), before, "and hears of nothing");
-    assert!(world.fact(gateway, "sgc_association_claims_refused_total") > 0);
+    assert!(world.metric(gateway, "sgc_association_claims_refused_total") > 0);
     assert_eq!(world.alarms(gateway), Vec::<String>::new());
 }
 

@@ -142,8 +142,8 @@ fn each_action_does_what_it_says_wherever_the_message_goes() {
         assert_eq!(ask(43), [Ok((MessageType::End, 1))], "a reject");
         assert_eq!(ask(22), [Ok((MessageType::Abort, 0))]);
         assert_eq!(ask(55), [Err(ReturnCause::Unqualified.number())]);
-        assert_eq!(world.fact(gateway, "sgc_screening_refused_total"), 5);
-        assert_eq!(world.fact(gateway, "sgc_screening_judged_total"), 5);
+        assert_eq!(world.metric(gateway, "sgc_screening_refused_total"), 5);
+        assert_eq!(world.metric(gateway, "sgc_screening_judged_total"), 5);
         assert!(world.alarms(gateway).contains(&"screening-hit interconnect".to_owned()));
     }
 }
@@ -165,7 +165,7 @@ fn what_is_only_counted_goes_on_and_what_no_rule_names_too() {
     let sets = world.ask(gateway, "screening/sets", &[]);
     assert_eq!((&sets[0]["rules"], &sets[0]["judged"]), (&6.into(), &3.into()));
     assert!(!world.alarms(gateway).contains(&"screening-hit interconnect".to_owned()));
-    assert_eq!(world.fact(gateway, "sgc_screening_hits_total"), 2, "at the HLR, and here");
+    assert_eq!(world.metric(gateway, "sgc_screening_hits_total"), 2, "at the HLR, and here");
 }
 
 /// An update of location of an own subscriber.
@@ -210,11 +210,11 @@ fn with_places() -> Sgc {
 #[test]
 fn where_a_subscriber_is_is_known_from_what_has_passed() {
     let (mut world, gateway, [abroad, hlr]) = site_of(with_places());
-    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
+    assert_eq!(world.metric(gateway, "sgc_screening_places"), 0);
     let data = update_location();
     send(&mut world, abroad, &unit(HLR, &data));
     assert_eq!(came(&mut world, hlr).len(), 1);
-    assert_eq!(world.fact(gateway, "sgc_screening_places"), 1);
+    assert_eq!(world.metric(gateway, "sgc_screening_places"), 1);
     let far = Unit { calling: title("819012345678", 7), ..unit(HLR, &data) };
     send(&mut world, abroad, &far);
     assert_eq!(came(&mut world, hlr), [], "nobody is in Japan a moment later");
@@ -234,7 +234,7 @@ fn what_a_later_set_refuses_teaches_an_earlier_one_nothing() {
     let (mut world, gateway, [abroad, hlr]) = site_of(section);
     send(&mut world, abroad, &unit(HLR, &update_location()));
     assert_eq!(came(&mut world, hlr), []);
-    assert_eq!(world.fact(gateway, "sgc_screening_places"), 0);
+    assert_eq!(world.metric(gateway, "sgc_screening_places"), 0);
 }
 
 #[test]
@@ -278,8 +278,8 @@ fn in_the_middle_of_a_dialogue_both_sides_hear_an_abort() {
 fn other_peers_are_not_concerned() {
     let (mut world, gateway, [_, hlr]) = site(SITE);
     send(&mut world, hlr, &unit("33609000009", &begin(71)));
-    assert_eq!(world.fact(gateway, "sgc_screening_judged_total"), 0);
-    assert_eq!(world.fact(gateway, "sccp_translated_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_screening_judged_total"), 0);
+    assert_eq!(world.metric(gateway, "sccp_translated_total"), 1);
 }
 
 /// A message in two segments.
@@ -303,8 +303,8 @@ fn what_ends_here_in_segments_is_screened_when_it_is_whole() {
         segments(HERE, &data).iter().for_each(|it| send(&mut world, abroad, it));
         assert_eq!(came(&mut world, abroad), wanted, "{operation}");
     }
-    assert_eq!(world.fact(gateway, "sgc_screening_refused_total"), 2);
-    assert_eq!(world.fact(gateway, "sgc_screening_segments_total"), 0);
+    assert_eq!(world.metric(gateway, "sgc_screening_refused_total"), 2);
+    assert_eq!(world.metric(gateway, "sgc_screening_segments_total"), 0);
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn segments_that_go_on_are_refused_unless_they_may_pass() {
         let data = begin(2);
         segments(HLR, &data).iter().for_each(|it| send(&mut world, abroad, it));
         assert_eq!(world.asp_of(hlr).received.len(), passed, "{key}");
-        assert_eq!(world.fact(gateway, "sgc_screening_segments_total"), 2);
+        assert_eq!(world.metric(gateway, "sgc_screening_segments_total"), 2);
         world.asp_of(hlr).received.clear();
         // One that is whole is no segment of another, whatever it says of itself.
         let segmentation =
@@ -337,7 +337,7 @@ fn what_is_not_well_formed_is_refused_unless_it_may_pass() {
         let (mut world, gateway, [abroad, hlr]) = site(&text);
         send(&mut world, abroad, &unit(HLR, b"\x62\x03abc"));
         assert_eq!(world.asp_of(hlr).received.len(), passed, "{key}");
-        assert_eq!(world.fact(gateway, "sgc_screening_unreadable_total"), 1);
+        assert_eq!(world.metric(gateway, "sgc_screening_unreadable_total"), 1);
     }
 }
 
@@ -363,7 +363,7 @@ fn rules_change_while_traffic_runs_and_counts_of_those_that_stay_go_on() {
     world.configure(gateway, SITE.split("[[screening]]").next().unwrap());
     send(&mut world, abroad, &unit(HLR, &begin(67)));
     assert_eq!(came(&mut world, hlr).len(), 1);
-    assert_eq!(world.fact(gateway, "sgc_screening_refused_total"), 2, "nothing is uncounted");
+    assert_eq!(world.metric(gateway, "sgc_screening_refused_total"), 2, "nothing is uncounted");
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn what_is_no_sccp_is_refused_on_its_way_to_another_node() {
     world.at(abroad, |asp, now| asp.tell(now, In::Transfer(msu.clone())));
     world.pass(ms(50));
     assert_eq!(world.asp_of(hlr).received.len(), 0);
-    assert_eq!(world.fact(gateway, "sgc_screening_unreadable_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_screening_unreadable_total"), 1);
     // Of another user there is nothing to screen.
     let msu = Transfer { si: 5, ..msu };
     world.at(abroad, |asp, now| asp.tell(now, In::Transfer(msu)));

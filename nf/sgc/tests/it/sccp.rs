@@ -145,7 +145,7 @@ fn a_title_leads_to_the_node_of_the_rule_with_the_most_digits() {
     assert_eq!((called.routing, title.nature), (Routing::Title, 3));
     assert_eq!(title.digits.to_string(), "003312");
     assert_eq!((unit_of(&all[0].1).form, unit_of(&all[0].1).hops), (Form::Extended, 15));
-    assert_eq!(world.fact(gateway, "sccp_translated_total"), 3);
+    assert_eq!(world.metric(gateway, "sccp_translated_total"), 3);
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn what_cannot_be_delivered_comes_back_with_its_cause() {
     let silent = Word::Data(Class { is_sequenced: false, returns: false });
     send(&mut world, a, 9, &Unit { word: silent, ..other(title("1")) });
     assert!(came(&mut world, a).is_empty(), "it did not ask for it");
-    assert_eq!(world.fact(gateway, "sccp_returned_total"), 3);
-    assert_eq!(world.fact(gateway, "sccp_untranslated_total"), 3);
+    assert_eq!(world.metric(gateway, "sccp_returned_total"), 3);
+    assert_eq!(world.metric(gateway, "sccp_untranslated_total"), 3);
     // A node that is gone is no way, and what was on its way there comes back.
     world.deafen(b);
     world.pass(ms(500));
@@ -206,7 +206,7 @@ fn a_node_that_was_never_there_is_no_way_either() {
     let all = came(&mut world, a);
     let [(9, msu)] = &all[..] else { panic!("{all:?}") };
     assert_eq!((cause_of(msu), unit_of(msu).data), (ReturnCause::MtpFailure, &b"x"[..]));
-    assert_eq!(world.fact(gateway, "sgc_msus_no_route_total"), 0);
+    assert_eq!(world.metric(gateway, "sgc_msus_no_route_total"), 0);
     let row = world.ask(gateway, "gtt/translate", &[("digits", "3312")]);
     assert_eq!(row["targets"][0]["state"], "no ASP of the Application Server two is active");
     let rows = world.ask(gateway, "alarms", &[]);
@@ -225,7 +225,7 @@ fn what_a_peer_may_not_send_sccp_does_not_send_for_it() {
     let (mut world, gateway, [a, b, c]) = site(&text);
     let screened = |world: &mut World| {
         let why = ["own", "origin", "destination"];
-        why.map(|why| world.fact(gateway, &format!("sgc_msus_screened_{why}_total")))
+        why.map(|why| world.metric(gateway, &format!("sgc_msus_screened_{why}_total")))
     };
     // To where it may send, and back.
     send(&mut world, a, 9, &unit(title("4477001"), b"x"));
@@ -268,7 +268,7 @@ fn a_point_code_that_nobody_serves_brings_back_what_was_sent_there() {
             "or to where the title leads"
         );
     }
-    assert_eq!(world.fact(gateway, "sccp_returned_total"), 3);
+    assert_eq!(world.metric(gateway, "sccp_returned_total"), 3);
 }
 
 /// A rule whose first target is the point code 5, the second one 3.
@@ -369,7 +369,7 @@ fn an_echo_gives_back_what_asks_for_it_and_two_of_them_do_not_keep_each_other_bu
     send(&mut world, a, 10, &Unit { word: got.word, ..unit(at(10, 200), b"hello") });
     send(&mut world, a, 10, &Unit { calling: at(10, 200), ..unit(at(10, 200), b"hello") });
     assert!(came(&mut world, a).is_empty());
-    assert_eq!(world.fact(gateway, "sgc_msus_circular_total"), 0);
+    assert_eq!(world.metric(gateway, "sgc_msus_circular_total"), 0);
 }
 
 /// The octets of a BEGIN with two operations.
@@ -643,7 +643,7 @@ fn rules_subsystems_and_limits_change_while_traffic_runs() {
     came(&mut world, a);
     send(&mut world, a, 9, &unit(at(9, 6), b"x"));
     assert!(came(&mut world, a).is_empty());
-    assert_eq!(world.fact(gateway, "sgc_msus_no_user_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_msus_no_user_total"), 1);
     assert_eq!(world.ask(gateway, "sccp/subsystems", &[]), json!([]));
 }
 

@@ -308,11 +308,11 @@ fn a_shard_that_takes_no_work_is_passed_over_and_without_another_one_dialogues_a
         begin(&mut world, asp, 7, number);
         assert_eq!(came(&mut world, asp), [(number, kind(MessageType::End), None)]);
     }
-    assert_eq!(world.fact(gateway, "sgc_dialogue_messages_unserved_total"), 0);
+    assert_eq!(world.metric(gateway, "sgc_dialogue_messages_unserved_total"), 0);
     world.shards_of(gateway).full.insert(1);
     begin(&mut world, asp, 7, 9);
     assert_eq!(came(&mut world, asp), [(9, kind(MessageType::Abort), None)]);
-    assert_eq!(world.fact(gateway, "sgc_dialogue_messages_unserved_total"), 1);
+    assert_eq!(world.metric(gateway, "sgc_dialogue_messages_unserved_total"), 1);
     // Of one that stands its peer hears as well.
     world.shards_of(gateway).full.clear();
     world.program(program(0, "i"));

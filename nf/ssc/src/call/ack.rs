@@ -6,8 +6,8 @@ use super::calls::Calls;
 use super::relay::Phase;
 use super::released;
 use super::source::objection;
-use crate::facts::Fact;
 use crate::media::{self, Place};
+use crate::metrics::Metric;
 use crate::{Arrived, Controller, User};
 use machine::identity::{Side, TAG_BYTES, Token, hex, mix};
 use machine::slots::Key;
@@ -32,7 +32,7 @@ impl Controller {
         };
         let Some(call) = self.calls.table.at(key) else { return };
         if let Some(refusal) = objection(&self.border, at, call.leg(side), &self.registrar) {
-            self.egress.facts.add(refusal.fact(), 1);
+            self.egress.metrics.add(refusal.metric(), 1);
             return self.seen(at, None);
         }
         let Some(call) = self.calls.table.at_mut(key) else { return };
@@ -114,7 +114,7 @@ impl Controller {
         let message = at.message;
         let is_2xx = message.status().is_some_and(|status| (200..300).contains(&status));
         if !is_2xx || message.method() != Method::Invite {
-            self.egress.facts.add(Fact::StrayResponses, 1);
+            self.egress.metrics.add(Metric::StrayResponses, 1);
             return self.seen(at, None);
         }
         let token = message.from_tag().and_then(Token::read);
@@ -138,7 +138,7 @@ impl Controller {
         }
         let pending = call.invite.is_some();
         if !pending && leg.invite_cseq == message.cseq().number {
-            self.egress.facts.add(Fact::Retransmissions, 1);
+            self.egress.metrics.add(Metric::Retransmissions, 1);
             self.acknowledge_again(at.now, key, side, out);
         }
     }
@@ -167,7 +167,7 @@ impl Controller {
     pub(super) fn release_fork(&mut self, at: &Arrived<'_>, client: ClientId, out: &mut Effects) {
         let message = at.message;
         if !self.may_release(message, client) {
-            return self.egress.facts.add(Fact::StrayResponses, 1);
+            return self.egress.metrics.add(Metric::StrayResponses, 1);
         }
         let Some(from_tag) = message.from_tag() else { return };
         let Ok(ours) = <[u8; TAG_BYTES]>::try_from(from_tag) else { return };
@@ -182,7 +182,7 @@ impl Controller {
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;
-        self.egress.facts.add(Fact::ForksReleased, 1);
+        self.egress.metrics.add(Metric::ForksReleased, 1);
         let Some(door) = self.border.realms.door(leg.flow.port) else { return };
         let branch =
             ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);

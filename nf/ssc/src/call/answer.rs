@@ -4,8 +4,8 @@ use super::open::tag;
 use super::relay::{Phase, Relay};
 use super::{Kind, State, charging};
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
 use crate::media::{self, Place};
+use crate::metrics::Metric;
 use crate::refusal::status_line;
 use crate::{Arrived, Controller, User};
 use machine::identity::{FORKS_MAX, Side};
@@ -181,12 +181,12 @@ impl Controller {
     fn note_provisional(&mut self, at: &Arrived<'_>, key: Key) {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if at.message.has(Header::RSeq) {
-            self.egress.facts.add(Fact::Reliable, 1);
+            self.egress.metrics.add(Metric::Reliable, 1);
         }
         if !relay.ringing && relay.method == Method::Invite {
             relay.ringing = true;
             let delay = micros(at.now.since(relay.timing.started));
-            self.egress.facts.observe(Fact::PostDialDelay, delay);
+            self.egress.metrics.observe(Metric::PostDialDelay, delay);
         }
     }
 
@@ -299,7 +299,7 @@ impl Controller {
 
     /// Answers a request that came again as it was answered before.
     pub(crate) fn repeat(&mut self, at: &Arrived<'_>, server: ServerId, out: &mut Effects) {
-        self.egress.facts.add(Fact::Retransmissions, 1);
+        self.egress.metrics.add(Metric::Retransmissions, 1);
         self.seen(at, None);
         let Some([start, tag, end]) = self.transactions.repeated(server) else { return };
         let tag = Some(tag).filter(|tag| !tag.is_empty());
@@ -334,7 +334,7 @@ impl Controller {
         call.state = State::Answered;
         call.answered = at.now;
         let session = relay.session;
-        self.egress.facts.add(Fact::CallsAnswered, 1);
+        self.egress.metrics.add(Metric::CallsAnswered, 1);
         let ringing_us = micros(at.now.since(call.started));
         let fields = [("leg", Field::Text(b"a")), ("after_us", Field::Number(ringing_us))];
         self.egress.event(at.now, &upstream, trail, Event::CallAnswered, &fields);
@@ -362,7 +362,7 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return };
         let (upstream, trail, method) = (relay.upstream, relay.trail(), relay.method);
         if method == Method::Invite {
-            self.egress.facts.add(Fact::CallsFailed, 1);
+            self.egress.metrics.add(Metric::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
             self.egress.event(at.now, &upstream, trail, Event::CallRejected, &fields);
         }

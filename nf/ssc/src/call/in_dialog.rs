@@ -6,8 +6,8 @@ use super::relay::Phase;
 use super::source::{Found, leg_of, objection, opposite};
 use super::{Kind, State, charging, lost, released};
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
 use crate::media::{self, Place};
+use crate::metrics::Metric;
 use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use machine::identity::{Side, Token, fork_of};
@@ -242,7 +242,7 @@ impl Controller {
             self.trying(at, key, server, out);
         }
         self.send_on(at, (found, body), (key, rack), out);
-        self.egress.facts.add(Fact::RequestsRelayed, 1);
+        self.egress.metrics.add(Metric::RequestsRelayed, 1);
     }
 
     /// Fills the record of a request inside a dialog and gives it a number on the other leg.

@@ -12,8 +12,8 @@ use super::ack::{ack_branch, begin};
 use super::source::Found;
 use super::{Call, State, lost};
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
 use crate::media::{self, Place};
+use crate::metrics::Metric;
 use crate::refusal::Answered;
 use crate::{Arrived, Controller, User};
 use anchor::row;
@@ -52,7 +52,7 @@ impl Controller {
     /// What becomes of the body of a message that crosses a call.
     #[inline]
     pub(crate) fn media_of(&mut self, at: &Arrived<'_>, place: Place) -> Result<Verdict, Refused> {
-        media::describe(&mut self.media, &mut self.calls, &self.egress.facts, at, place)
+        media::describe(&mut self.media, &mut self.calls, &self.egress.metrics, at, place)
     }
 
     /// The same of an INVITE that goes to another target than before.
@@ -351,7 +351,7 @@ impl Controller {
             self.transactions.release(client);
             return false;
         };
-        self.egress.facts.add(Fact::RequestsRelayed, 1);
+        self.egress.metrics.add(Metric::RequestsRelayed, 1);
         let is_stream = flow.transport.is_stream();
         self.transactions.start_client(now, client, flow, is_stream, bytes, user);
         true

@@ -4,9 +4,9 @@ use super::relay::{Phase, Relay};
 use super::transfer::Transfer;
 use super::{Call, Kind, charging, check, released, trail};
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
 use crate::limit::Limiting;
 use crate::media::{self, Place};
+use crate::metrics::Metric;
 use crate::refusal::{Answered, Refusal, status_line};
 use crate::register::{Registered, way_to_binding};
 use crate::{Arrived, Controller, User, begins_dialog};
@@ -116,7 +116,7 @@ impl Controller {
             overload: &mut self.overload,
             callers: self.calls.callers(&self.border, &self.registrar),
             media: &self.media,
-            facts: &self.egress.facts,
+            metrics: &self.egress.metrics,
         };
         match limiting.granted(at, &way, opening.subscriber, opening.is_emergency) {
             Ok(grant) => {
@@ -159,7 +159,7 @@ impl Controller {
             NoWay::Refused(status) => Refusal::new(status, "no route matches"),
             NoWay::Down => Refusal::NO_TARGET,
             NoWay::Withheld => {
-                self.egress.facts.add(Fact::RequestsWithheld, 1);
+                self.egress.metrics.add(Metric::RequestsWithheld, 1);
                 Refusal::WITHHELD
             }
             NoWay::Insecure => Refusal::NO_SIPS,
@@ -284,7 +284,7 @@ impl Controller {
     ) {
         let trail = self.random();
         self.seen(at, Some(trail));
-        self.egress.facts.add(Fact::Refused, 1);
+        self.egress.metrics.add(Metric::Refused, 1);
         self.reply(at, Answered { server: Some(server), trail }, 422, out, |head| {
             write::line(head, "Min-SE", min_se_s.to_string().as_bytes());
         });
@@ -364,7 +364,7 @@ impl Controller {
         relay.registration.pending = extra.register;
         relay.registration.sender = extra.subscriber;
         if extra.register.is_some() {
-            self.egress.facts.add(Fact::RegistersForwarded, 1);
+            self.egress.metrics.add(Metric::RegistersForwarded, 1);
         }
         let (mut named, mut body) = (None, Verdict::Same);
         if begins_dialog(method) {
@@ -405,10 +405,10 @@ impl Controller {
         self.calls.remember(at.message, key);
         self.seen(at, Some(trail(secret)));
         if method == Method::Invite {
-            self.egress.facts.add(Fact::CallsStarted, 1);
+            self.egress.metrics.add(Metric::CallsStarted, 1);
             self.trying(at, key, server, out);
         } else {
-            self.egress.facts.add(Fact::RequestsRelayed, 1);
+            self.egress.metrics.add(Metric::RequestsRelayed, 1);
         }
         self.charge(key, at.message, way);
         self.launch(at.now, key, (at.message, body), way, out);
@@ -577,7 +577,7 @@ impl Controller {
         let Some(way) = self.border.routes.next(plan, &self.border.hops, now) else { return false };
         self.failed_there(key);
         let Some(relay) = self.calls.relays.at_mut(key) else { return false };
-        self.egress.facts.add(Fact::Failovers, 1);
+        self.egress.metrics.add(Metric::Failovers, 1);
         let flow = relay.upstream;
         let trail = relay.trail();
         relay.phase = Phase::Calling;

@@ -7,7 +7,7 @@ use super::relay::{Phase, Relay};
 use super::source::{Found, leg_of, objection};
 use super::{KeptAck, Kind, State, lost};
 use crate::egress::{Event, Field};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::refusal::{Answered, Refusal};
 use crate::{Arrived, Controller, User};
 use machine::identity::Side;
@@ -51,7 +51,7 @@ impl Controller {
             return self.relay_done(now, key, call_key, status, out);
         }
         if method == Method::Invite {
-            self.egress.facts.add(Fact::CallsFailed, 1);
+            self.egress.metrics.add(Metric::CallsFailed, 1);
             let fields = [("status", Field::Number(status.into()))];
             self.egress.event(now, &upstream, trail, Event::CallFailed, &fields);
         }
@@ -85,7 +85,7 @@ impl Controller {
         let t2 = Duration::from_millis(self.config.timers.t2_ms.into());
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         if relay.timing.again_at <= now {
-            self.egress.facts.add(Fact::Resent, 1);
+            self.egress.metrics.add(Metric::Resent, 1);
             self.egress.send(now, relay.upstream, Some(relay.trail()), out, |buffer| {
                 buffer.extend_from_slice(&relay.texts.reply);
             });
@@ -98,7 +98,7 @@ impl Controller {
 
     /// Nobody acknowledged the 2xx: both legs end.
     fn ack_missing(&mut self, now: Time, key: Key, out: &mut Effects) {
-        self.egress.facts.add(Fact::AckMissing, 1);
+        self.egress.metrics.add(Metric::AckMissing, 1);
         let Some(relay) = self.calls.relays.at(key) else { return };
         if let Some(call_key) = relay.call {
             self.tear_down(now, call_key, 408, "the ACK did not come", out);
@@ -165,7 +165,7 @@ impl Controller {
             return; // its end takes what is under way with it
         }
         let invite = call.invite.take();
-        self.egress.facts.add(Fact::CallsTornDown, 1);
+        self.egress.metrics.add(Metric::CallsTornDown, 1);
         let (flow, is_session) = (call.a.flow, call.kind == Kind::Session);
         let fields =
             [("text", Field::Text(why.as_bytes())), ("status", Field::Number(status.into()))];
@@ -191,7 +191,7 @@ impl Controller {
             }
             self.answer_locally(now, key, status, out);
             if relay_is_first(self, key) {
-                self.egress.facts.add(Fact::CallsFailed, 1);
+                self.egress.metrics.add(Metric::CallsFailed, 1);
             }
         }
         self.calls.relays.give_back(key);
@@ -254,9 +254,9 @@ impl Controller {
     pub(crate) fn finish(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.table.at(key) else { return };
         if call.answered != Time::ZERO {
-            self.egress.facts.add(Fact::CallsEnded, 1);
+            self.egress.metrics.add(Metric::CallsEnded, 1);
             let seconds = now.since(call.answered).as_secs();
-            self.egress.facts.observe(Fact::CallSeconds, seconds);
+            self.egress.metrics.observe(Metric::CallSeconds, seconds);
             let flow = call.a.flow;
             let fields = [("duration_ms", Field::Number(millis(now.since(call.answered))))];
             self.egress.event(now, &flow, call.trail(), Event::CallEnded, &fields);
@@ -291,7 +291,7 @@ impl Controller {
             return self.finish(now, key, out); // whatever its BYEs wait for
         }
         if call.session_end <= now {
-            self.egress.facts.add(Fact::SessionsExpired, 1);
+            self.egress.metrics.add(Metric::SessionsExpired, 1);
             return self.tear_down(now, key, 408, "the session was not refreshed", out);
         }
         if call.call_end <= now {
@@ -388,7 +388,7 @@ impl Controller {
         if !self.is_waiting(key) {
             return;
         }
-        self.egress.facts.add(Fact::CallsCancelled, 1);
+        self.egress.metrics.add(Metric::CallsCancelled, 1);
         self.egress.event(at.now, &at.flow, trail, Event::CallCancelled, &[]);
         let reason = at.message.header(Header::Reason);
         self.cancel(at.now, key, reason, out);

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Arriving, Context, REGISTER, SourcePolicer, kind};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use machine::Time;
 use runtime::{Effects, Flow, Transport};
 use sip::{Message, RequestHead, Unproved, Via, write_stale};
@@ -46,16 +46,16 @@ impl SourcePolicer {
         let challenger = &self.challenges.challenger;
         if challenger.proof(now, flow.remote, bytes).is_some() {
             self.policer.prove(now, flow.remote.ip());
-            by.facts.add(Fact::ShieldProven, 1);
+            by.metrics.add(Metric::ShieldProven, 1);
             return true;
         }
         let is_access = by.border.realms.row(realm).side == Side::Access;
         let is_asked = is_access && self.policer.may_challenge(now);
-        let fact = match is_asked.then(|| self.challenge(arriving, by, out)).flatten() {
-            Some(()) => Fact::ShieldChallenged,
-            None => Fact::ShieldRegisters,
+        let metric = match is_asked.then(|| self.challenge(arriving, by, out)).flatten() {
+            Some(()) => Metric::ShieldChallenged,
+            None => Metric::ShieldRegisters,
         };
-        by.facts.add(fact, 1);
+        by.metrics.add(metric, 1);
         false
     }
 
@@ -77,7 +77,7 @@ impl SourcePolicer {
         is_written.then(|| {
             let to = sip_stack::upstream::answered_at(flow, &via);
             out.send(to, |answer| answer.extend_from_slice(&challenges.text));
-            by.facts.add(Fact::MessagesSent, 1);
+            by.metrics.add(Metric::MessagesSent, 1);
         })
     }
 

@@ -340,9 +340,9 @@ fn a_next_hop_that_is_a_domain_is_looked_up_and_its_second_address_takes_over() 
         found.map(|(.., reading)| reading.clone())
     };
     for (target, failed) in [(BOB, 1), (BACKUP, 0)] {
-        assert_eq!(of("ssc_next_hop_up", target), Some(event::Reading::Value(1)));
-        assert_eq!(of("ssc_next_hop_calls_total", target), Some(event::Reading::Value(1)));
-        assert_eq!(of("ssc_next_hop_failures_total", target), Some(event::Reading::Value(failed)));
+        assert_eq!(of("ssc_next_hop_up", target), Some(event::Sample::Value(1)));
+        assert_eq!(of("ssc_next_hop_calls_total", target), Some(event::Sample::Value(1)));
+        assert_eq!(of("ssc_next_hop_failures_total", target), Some(event::Sample::Value(failed)));
     }
     // An answer to a question that nobody asked changes nothing.
     world.step(In::Resolved { query: 999, answer: Answer::Host(Vec::new()) });
@@ -387,7 +387,7 @@ fn parameters_that_speak_for_the_network_do_not_come_from_the_untrusted_side() {
             let kept = ["username=\"a\"", "realm=\"r\"", "nonce=\"n\""];
             assert!(kept.iter().all(|kept| header(&sent.text, "Authorization").contains(kept)));
         }
-        let lies = world.fact("ssc_claims_removed_total");
+        let lies = world.metric("ssc_claims_removed_total");
         assert_eq!(lies, if is_believed { 0 } else { 2 });
     }
 }

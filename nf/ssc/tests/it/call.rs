@@ -37,7 +37,7 @@ fn a_call_crosses_with_seven_messages_and_leaves_nothing_behind() {
     assert_eq!(header(&ok, "CSeq"), "2 BYE");
     world.expect_nothing();
     world.expect_idle();
-    assert_eq!(world.fact("ssc_calls_ended_total"), 1);
+    assert_eq!(world.metric("ssc_calls_ended_total"), 1);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_request_that_comes_again_is_answered_the_same_for_64_t1() {
         assert_eq!(world.expect(ALICE, "SIP/2.0 200 Fine"), ok);
         world.expect_nothing();
     }
-    assert_eq!(world.fact("ssc_retransmissions_received_total"), 3);
+    assert_eq!(world.metric("ssc_retransmissions_received_total"), 3);
     world.pass(Duration::from_secs(2));
     world.receive(ALICE, ACCESS, &info);
     world.expect(BOB, "INFO");
@@ -247,7 +247,7 @@ fn a_call_whose_network_died_ends_after_twelve_hours_unless_told_otherwise() {
     assert!(header(&bye, "Reason").contains("lasted too long"), "{bye}");
     world.expect(BOB, "BYE sip:bob@10.0.1.1:5080");
     world.expect_idle();
-    assert_eq!(world.fact("ssc_calls_torn_down_total"), 1);
+    assert_eq!(world.metric("ssc_calls_torn_down_total"), 1);
 
     let mut world = World::new(&format!("{SITE}\n[timers]\ncall_max_s = 0\n"));
     answered(&mut world, "immortal");

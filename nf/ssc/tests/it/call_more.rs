@@ -39,7 +39,7 @@ fn after_a_503_the_next_target_gets_the_call() {
     alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
     world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
     world.expect(BACKUP, "ACK sip:bob@10.0.1.2:5080");
-    assert_eq!(world.fact("ssc_failovers_total"), 1);
+    assert_eq!(world.metric("ssc_failovers_total"), 1);
     hang_up(&mut world, &mut alice);
 }
 

@@ -81,7 +81,7 @@ fn when_no_target_wants_a_call_it_is_refused_and_emergency_calls_go_all_the_same
     tell(&mut world, "one", BOB, all);
     tell(&mut world, "two", BACKUP, all);
     assert_eq!(ways(&mut world, "none"), [0, 0, CALLS]);
-    assert_eq!(world.fact("ssc_requests_withheld_total"), u64::from(CALLS));
+    assert_eq!(world.metric("ssc_requests_withheld_total"), u64::from(CALLS));
     let mut help = Caller::new("help");
     help.target = "urn:service:sos.fire".into();
     world.receive(ALICE, ACCESS, &help.request("INVITE", "", SDP));

@@ -133,7 +133,7 @@ fn killed_started_again_caught_up_and_switched_over_a_pair_loses_no_call_and_cou
         }
         life.check(seed);
         life.pair.active.expect_idle();
-        assert_eq!(life.pair.standby.fact("ssc_transactions_live"), 0, "seed {seed}");
+        assert_eq!(life.pair.standby.metric("ssc_transactions_live"), 0, "seed {seed}");
     }
 }
 

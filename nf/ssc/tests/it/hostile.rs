@@ -108,7 +108,7 @@ fn no_connection_that_ended_is_forgotten_however_many_end_at_once() {
         world.step(In::Down { flow: flow(n), why: "closed by the far end" });
     }
     world.tick();
-    assert_eq!(world.fact("ssc_calls_torn_down_total"), u64::from(CALLS));
+    assert_eq!(world.metric("ssc_calls_torn_down_total"), u64::from(CALLS));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_2xx_with_the_branch_of_an_invite_and_names_of_another_is_dropped_and_counte
         }
     }
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_stray_responses_total"), 300);
+    assert_eq!(world.metric("ssc_stray_responses_total"), 300);
     world.receive(BOB, CORE, &misnamed(&invite, 1, false, false));
     world.expect(BOB, "ACK");
     world.expect(BOB, "BYE");
@@ -318,7 +318,7 @@ fn the_2xx_of_one_invite_do_not_make_room_for_those_of_another() {
             world.receive(BOB, CORE, &misnamed(invite, round, false, false));
         }
     }
-    assert_eq!(world.fact("ssc_forks_released_total"), 32 * 300);
+    assert_eq!(world.metric("ssc_forks_released_total"), 32 * 300);
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn the_end_of_a_connection_takes_no_calls_of_another_that_has_its_number_now() {
     for (remote, ended) in [("10.0.0.66:700", 0), (ALICE, 1)] {
         world.step(In::Down { flow: flow(remote), why: "the connection is gone" });
         world.tick();
-        assert_eq!(world.fact("ssc_calls_torn_down_total"), ended, "{remote}");
+        assert_eq!(world.metric("ssc_calls_torn_down_total"), ended, "{remote}");
     }
 }
 
@@ -385,8 +385,8 @@ fn calls_are_looked_through_for_far_ends_without_connections_a_part_at_a_time() 
     }
     world.step(In::Down { flow: alice, why: "refused" });
     world.tick();
-    let first = world.fact("ssc_calls_torn_down_total");
+    let first = world.metric("ssc_calls_torn_down_total");
     assert!((1..u64::from(CALLS)).contains(&first), "{first}");
     world.pass(Duration::from_millis(500));
-    assert_eq!(world.fact("ssc_calls_torn_down_total"), u64::from(CALLS));
+    assert_eq!(world.metric("ssc_calls_torn_down_total"), u64::from(CALLS));
 }

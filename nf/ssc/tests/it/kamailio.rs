@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the world outside")]
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use runtime::{Running, RuntimeFact, ShardSpec};
+use runtime::{Running, RuntimeMetric, ShardSpec};
 use ssc::Controller;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -232,12 +232,12 @@ to = ["switch"]
 }
 
 fn failed_handshakes(running: &Running<Controller>) -> u64 {
-    let name = RuntimeFact::HandshakeFailed;
+    let name = RuntimeMetric::HandshakeFailed;
     let cells = running.port_cells().into_iter().flat_map(|(_, cells)| cells);
-    let row = event::Fact::row(name).name;
-    let readings = cells.flat_map(|cells| cells.readings().collect::<Vec<_>>());
+    let row = event::Metric::row(name).name;
+    let readings = cells.flat_map(|cells| cells.samples().collect::<Vec<_>>());
     let found = readings.filter(|(known, _)| known.name == row);
-    found.map(|(_, reading)| if let event::Reading::Value(n) = reading { n } else { 0 }).sum()
+    found.map(|(_, reading)| if let event::Sample::Value(n) = reading { n } else { 0 }).sum()
 }
 
 #[test]

@@ -61,8 +61,8 @@ fn limits_rules_realms_and_routes_change_under_calls_and_every_call_goes_on() {
         };
         assert!(rows.as_array().unwrap().iter().all(realms), "{what}: {rows}");
         end(&mut world, calls);
-        assert_eq!(world.fact("ssc_calls_torn_down_total"), 0, "{what}");
-        assert_eq!(world.fact("ssc_calls_ended_total"), CALLS as u64, "{what}");
+        assert_eq!(world.metric("ssc_calls_torn_down_total"), 0, "{what}");
+        assert_eq!(world.metric("ssc_calls_ended_total"), CALLS as u64, "{what}");
         world.expect_idle();
     }
 }
@@ -97,7 +97,7 @@ fn calls_on_a_realm_that_is_removed_end_on_both_legs_and_the_others_stay() {
     world.receive(carol.at, carol.door, &carol.request("ACK", "", ""));
     world.expect(BOB, "ACK");
     world.configure(SITE);
-    assert_eq!(world.fact("ssc_calls_torn_down_total"), 1);
+    assert_eq!(world.metric("ssc_calls_torn_down_total"), 1);
     let byes: Vec<_> = world.sent.drain(..).filter(|sent| sent.text.starts_with("BYE")).collect();
     assert_eq!(byes.len(), 2, "{byes:?}");
     for bye in byes.iter().filter(|bye| bye.to == BOB.parse().unwrap()) {
@@ -140,7 +140,7 @@ fn registrations_of_a_realm_that_is_removed_end_and_those_under_way_come_to_noth
     assert_eq!(shown(&mut world), 1);
     world.configure(SITE);
     assert_eq!(shown(&mut world), 0, "nobody is reached through another realm instead");
-    assert_eq!(world.fact("ssc_bindings_live"), 0);
+    assert_eq!(world.metric("ssc_bindings_live"), 0);
 
     let mut world = World::new(&site);
     registered(&mut world);
@@ -148,7 +148,7 @@ fn registrations_of_a_realm_that_is_removed_end_and_those_under_way_come_to_noth
     world.configure(SITE);
     accept(&mut world, &forwarded);
     assert_eq!(shown(&mut world), 0, "its answer comes too late");
-    assert_eq!(world.fact("ssc_bindings_live"), 0);
+    assert_eq!(world.metric("ssc_bindings_live"), 0);
 }
 
 #[test]

@@ -129,15 +129,15 @@ impl Media {
         world.expect_idle();
         self.pump(world);
         assert_eq!(self.streams(), 0);
-        assert_eq!(world.fact("media_port_pairs_in_use"), 0);
-        assert_eq!(world.fact("media_calls_live"), 0);
+        assert_eq!(world.metric("media_port_pairs_in_use"), 0);
+        assert_eq!(world.metric("media_calls_live"), 0);
     }
 }
 
 fn started(site: &str) -> (World, Media) {
     let (mut world, mut media) = (World::new(site), Media::new(1));
     media.pass(&mut world, Duration::from_secs(1));
-    assert_eq!(world.fact("media_controllers_up"), 1);
+    assert_eq!(world.metric("media_controllers_up"), 1);
     (world, media)
 }
 
@@ -211,12 +211,12 @@ fn both_ends_are_told_the_media_controller_and_it_is_told_both_ends() {
     let (mut world, mut media) = started(&site("{ anchor = true }"));
     let (mut alice, _) = call(&mut world, &mut media, "one");
     assert_eq!(remotes(&media), ["10.0.0.1:6000", "10.0.1.1:7000"]);
-    assert_eq!(world.fact("media_port_pairs_in_use"), 2);
+    assert_eq!(world.metric("media_port_pairs_in_use"), 2);
     world.end(&mut alice);
     media.pump(&mut world);
     assert_eq!(media.streams(), 0, "with the answer to the BYE");
     media.expect_nothing(&mut world);
-    assert_eq!(world.fact("ssc_media_descriptions_total"), 2);
+    assert_eq!(world.metric("ssc_media_descriptions_total"), 2);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_hold_that_is_refused_changes_nothing_and_one_that_is_taken_holds() {
         media.pump(&mut world);
         let port = if is_taken { 6_500 } else { 6_000 };
         assert_eq!(remotes(&media)[0], format!("10.0.0.1:{port}"));
-        assert_eq!(world.fact("media_port_pairs_in_use"), 2);
+        assert_eq!(world.metric("media_port_pairs_in_use"), 2);
     }
     world.end(&mut alice);
     media.expect_nothing(&mut world);
@@ -416,7 +416,7 @@ fn what_cannot_be_met_gets_488_and_no_room_503() {
     world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &of(ALICE_SDP)));
     let refusal = world.expect(ALICE, "SIP/2.0 488");
     assert_eq!(header(&refusal, "Warning"), "304 tandem \"no codec in common\"");
-    assert_eq!(world.fact("ssc_media_refused_total"), 1);
+    assert_eq!(world.metric("ssc_media_refused_total"), 1);
     world.expect_nothing();
     let (mut world, mut lost) = started(&site("{ anchor = true }"));
     lost.cut(&mut world, 0);
@@ -424,7 +424,7 @@ fn what_cannot_be_met_gets_488_and_no_room_503() {
     world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &of(ALICE_SDP)));
     let refusal = world.expect(ALICE, "SIP/2.0 503");
     assert_eq!(header(&refusal, "Retry-After"), "5");
-    assert_eq!(world.fact("media_no_room_total"), 1);
+    assert_eq!(world.metric("media_no_room_total"), 1);
 }
 
 #[test]
@@ -475,7 +475,7 @@ fn a_call_without_media_ends_where_the_configuration_says_so() {
         let event = row::Event::TimedOut;
         media.mscs[0].say_all(&Message::Event { stream: id, end: anchor::Side::A, event });
         media.pump(&mut world);
-        assert_eq!(world.fact("media_timed_out_total"), 1);
+        assert_eq!(world.metric("media_timed_out_total"), 1);
         if ends {
             for (at, door) in [(ALICE, ACCESS), (BOB, CORE)] {
                 let bye = world.expect(at, "BYE");
@@ -509,7 +509,7 @@ fn media_cost_units_of_their_own() {
         };
         world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &body));
         world.expect(ALICE, "SIP/2.0 100");
-        assert_eq!(world.fact("ssc_resource_units_live"), units, "{access}");
+        assert_eq!(world.metric("ssc_resource_units_live"), units, "{access}");
         media.pump(&mut world);
     }
 }
@@ -533,7 +533,7 @@ fn after_a_takeover_streams_stand_under_their_names_and_end_with_their_calls() {
     media.conns.clear();
     let world = pair.fail_over();
     media.pass(world, Duration::from_secs(1));
-    assert_eq!((name(&media), world.fact("media_port_pairs_in_use")), (before, 2));
+    assert_eq!((name(&media), world.metric("media_port_pairs_in_use")), (before, 2));
     alice.cseq += 1;
     world.sent.clear();
     world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &sdp("10.0.0.1", 6_900, "")));
@@ -549,7 +549,7 @@ fn after_a_takeover_streams_stand_under_their_names_and_end_with_their_calls() {
     assert_eq!(remotes(&media)[0], "10.0.0.1:6900");
     world.end(&mut alice);
     media.pump(world);
-    assert_eq!((media.streams(), world.fact("media_port_pairs_in_use")), (0, 0));
+    assert_eq!((media.streams(), world.metric("media_port_pairs_in_use")), (0, 0));
 }
 
 /// A call, and its INVITE, whose media controller is gone, and goes to another one.
@@ -589,7 +589,7 @@ fn calls_of_a_media_controller_that_is_gone_go_to_another_one() {
     assert_eq!(world.expect(ALICE, "ACK"), ack, "its 2xx came again");
     media.pump(&mut world);
     assert_eq!(media.mscs[1].streams(), 1);
-    assert_eq!(world.fact("media_calls_moved_total"), 1);
+    assert_eq!(world.metric("media_calls_moved_total"), 1);
     media.mscs[0].restart();
     media.is_cut[0] = false;
     alice.cseq += 1;

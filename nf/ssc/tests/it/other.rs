@@ -130,7 +130,7 @@ fn what_is_no_sip_is_counted_and_answered_where_possible() {
     let text = Caller::new("bad").request("INVITE", "", "").replace("CSeq: 1 INVITE", "CSeq: x");
     world.receive(ALICE, ACCESS, &text);
     world.expect(ALICE, "SIP/2.0 400");
-    assert_eq!(world.fact("ssc_messages_malformed_total"), 2);
+    assert_eq!(world.metric("ssc_messages_malformed_total"), 2);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_full_table_answers_503_with_retry_after() {
             assert_eq!(header(&refused, "Retry-After"), "5");
         }
     }
-    assert_eq!(world.fact("ssc_overload_refused_total"), 1);
+    assert_eq!(world.metric("ssc_overload_refused_total"), 1);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn captured_messages_share_the_trail_of_both_legs_and_losses_raise_an_alarm() {
     assert!(lost.starts_with("captured messages are lost: connection refused; "), "{lost}");
     assert!(world.ask("capture", &[])[0]["shed"].as_u64() > Some(0));
     assert!(
-        world.fact("ssc_capture_shed_total") > 0 && world.fact("ssc_capture_packets_total") > 2
+        world.metric("ssc_capture_shed_total") > 0 && world.metric("ssc_capture_packets_total") > 2
     );
 }
 

@@ -23,7 +23,7 @@ fn ack(caller: &Caller, refusal: &str) -> String {
 #[test]
 fn a_call_that_waited_too_long_is_refused_without_a_trace_and_its_ack_is_absorbed() {
     let mut world = loaded(SITE, 50);
-    let transactions = world.fact("ssc_transactions_live");
+    let transactions = world.metric("ssc_transactions_live");
     let caller = Caller::new("late");
     let invite = caller.request("INVITE", "", SDP);
     world.receive(ALICE, ACCESS, &invite);
@@ -35,9 +35,9 @@ fn a_call_that_waited_too_long_is_refused_without_a_trace_and_its_ack_is_absorbe
     assert!(!tag(&refusal, "To").is_empty());
     world.receive(ALICE, ACCESS, &ack(&caller, &refusal));
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_transactions_live"), transactions);
-    assert_eq!(world.fact("ssc_overload_calls_shed_total"), 2, "the last probe and this one");
-    assert_eq!(world.fact("ssc_overloaded"), 1);
+    assert_eq!(world.metric("ssc_transactions_live"), transactions);
+    assert_eq!(world.metric("ssc_overload_calls_shed_total"), 2, "the last probe and this one");
+    assert_eq!(world.metric("ssc_overloaded"), 1);
     let alarms = world.ask("alarms", &[]).to_string();
     assert!(alarms.contains("overload") && !alarms.contains("capture"), "nothing is captured here");
 }
@@ -53,7 +53,7 @@ fn a_retransmission_gets_the_same_answer_even_when_there_is_time_again() {
         world.receive(ALICE, ACCESS, &invite);
         assert_eq!(world.expect(ALICE, "SIP/2.0 503"), first);
     }
-    assert_eq!(world.fact("ssc_overload_calls_shed_total"), 2, "counted once");
+    assert_eq!(world.metric("ssc_overload_calls_shed_total"), 2, "counted once");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn refreshes_go_before_first_registrations_and_those_before_calls() {
     assert_eq!(verdicts(20, 1), (true, false, false));
     assert_eq!(verdicts(30, 2), (true, true, false));
     assert_eq!(verdicts(40, 3), (true, true, true));
-    assert!(world.fact("ssc_overload_registrations_shed_total") > 0);
-    assert!(world.fact("ssc_overload_refreshes_shed_total") > 0);
+    assert!(world.metric("ssc_overload_registrations_shed_total") > 0);
+    assert!(world.metric("ssc_overload_refreshes_shed_total") > 0);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_overload_ends_and_what_is_out_of_the_ordinary_is_never_lost() {
     world.controller.waited(world.now, Duration::ZERO);
     world.receive(ALICE, ACCESS, &Caller::new("fresh").request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 100");
-    assert_eq!(world.fact("ssc_overloaded"), 0);
+    assert_eq!(world.metric("ssc_overloaded"), 0);
 }
 
 /// The site with a limit for what comes from the access realm.
@@ -206,7 +206,7 @@ fn the_excess_over_a_limit_gets_its_status_and_a_change_drops_no_call() {
     let invite = world.expect(BOB, "INVITE");
     world.receive(ALICE, ACCESS, &Caller::new("more").request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 486 Busy Here");
-    assert_eq!(world.fact("ssc_limit_realm_refused_total"), 1);
+    assert_eq!(world.metric("ssc_limit_realm_refused_total"), 1);
     let busy = "limit = { calls_max = 1, excess_status = 503, retry_after_s = 77 }";
     world.configure(&limited(busy));
     world.receive(ALICE, ACCESS, &Caller::new("even-more").request("INVITE", "", SDP));
@@ -236,7 +236,7 @@ fn every_end_of_a_call_gives_back_what_it_held() {
     };
     let (_, busy) = invited(&mut world, "busy");
     assert_eq!(calls(&mut world), 1);
-    assert!(world.fact("ssc_resource_units_live") >= 10);
+    assert!(world.metric("ssc_resource_units_live") >= 10);
     world.receive(BOB, CORE, &respond(&busy, "486 Busy Here", "b", "", ""));
     world.sent.clear();
     let (alice, _) = invited(&mut world, "cancelled");
@@ -248,7 +248,7 @@ fn every_end_of_a_call_gives_back_what_it_held() {
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "b", BOB_CONTACT, SDP));
     world.pass(Duration::from_secs(400));
     assert_eq!(calls(&mut world), 0);
-    assert_eq!(world.fact("ssc_resource_units_live"), 0);
+    assert_eq!(world.metric("ssc_resource_units_live"), 0);
     world.expect_idle();
 }
 
@@ -264,13 +264,13 @@ fn subscribers_and_units_are_limited_and_told() {
     world.expect(ALICE, "SIP/2.0 486");
     world.receive("10.0.0.3:5062", ACCESS, &other.replace("three", "four"));
     world.expect("10.0.0.3:5062", "SIP/2.0 100");
-    assert_eq!(world.fact("ssc_limit_subscriber_refused_total"), 2);
+    assert_eq!(world.metric("ssc_limit_subscriber_refused_total"), 2);
     let mut world = World::new(&format!("{SITE}\n[resources]\nunits_max = 15\n"));
     world.receive(ALICE, ACCESS, &Caller::new("one").request("INVITE", "", SDP));
     world.sent.clear();
     world.receive(ALICE, ACCESS, &Caller::new("two").request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 503");
-    assert_eq!(world.fact("ssc_limit_units_refused_total"), 1);
+    assert_eq!(world.metric("ssc_limit_units_refused_total"), 1);
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn under_overload_a_call_is_captured_in_brief_unless_captures_are_kept_whole() {
         let (lines, is_one) = captured(&mut world);
         let brief = ["INVITE", "SIP/2.0 200 OK", "BYE", "SIP/2.0 200 OK"];
         let alarms = world.ask("alarms", &[]).to_string();
-        let thinned = world.fact("ssc_capture_thinned_total");
+        let thinned = world.metric("ssc_capture_thinned_total");
         if is_thin {
             assert_eq!(lines, brief);
             assert!(is_one && thinned > 0 && alarms.contains("capture-thinned"), "{alarms}");

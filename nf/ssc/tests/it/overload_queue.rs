@@ -220,10 +220,10 @@ fn at_three_times_the_capacity_calls_in_progress_hardly_wait_and_the_controller_
         // A turn begins 32 calls.
         let inside = server.inside_max;
         assert!(inside < Duration::from_millis(8), "{inside:?} inside a call, seed {seed}");
-        let waits = server.world.fact("ssc_calls_waiting");
+        let waits = server.world.metric("ssc_calls_waiting");
         assert!(waits < 200, "{waits} wait, seed {seed}");
         server.run(start + 3 * SECOND);
-        assert_eq!(server.world.fact("ssc_calls_waiting"), 0, "seed {seed}");
+        assert_eq!(server.world.metric("ssc_calls_waiting"), 0, "seed {seed}");
     }
 }
 
@@ -291,7 +291,7 @@ fn a_call_whose_client_was_refused_while_it_waited_never_begins_and_cancel_does_
     let cancel = Caller::new("given-up").request("CANCEL", "", "");
     world.receive(ALICE, ACCESS, &cancel.replace("z9hG4bKCANCEL", "z9hG4bKINVITE"));
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_calls_waiting"), 4);
+    assert_eq!(world.metric("ssc_calls_waiting"), 4);
     world.now += Duration::from_millis(500);
     for n in 0..6 {
         world.receive(ALICE, ACCESS, &Caller::new(&format!("{n}")).request("OPTIONS", "", ""));
@@ -305,9 +305,9 @@ fn a_call_whose_client_was_refused_while_it_waited_never_begins_and_cancel_does_
     assert_eq!(header(&first, "Call-ID"), "first");
     world.expect(BOB, "INVITE");
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_calls_waiting"), 3, "one in a turn while messages wait");
+    assert_eq!(world.metric("ssc_calls_waiting"), 3, "one in a turn while messages wait");
     world.tick();
-    assert_eq!(world.fact("ssc_calls_waiting"), 0);
+    assert_eq!(world.metric("ssc_calls_waiting"), 0);
     let begun = world.expect(ALICE, "SIP/2.0 100");
     assert_eq!(header(&begun, "Call-ID"), "given-up");
     let invite = world.expect(BOB, "INVITE");

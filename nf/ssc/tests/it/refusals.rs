@@ -102,7 +102,7 @@ fn a_subscriber_who_was_refused_is_shown_with_his_limit() {
         let invite = Caller::new(&format!("call{n}")).request("INVITE", "", SDP);
         world.receive(ALICE, ACCESS, &invite.replace("alice@example.com", &format!("a{n}@b.c")));
     }
-    assert_eq!(world.fact("ssc_limit_subscriber_refused_total"), 0, "two subscribers");
+    assert_eq!(world.metric("ssc_limit_subscriber_refused_total"), 0, "two subscribers");
 }
 
 /// A call whose dialog is as long as may be, and the function that has it.
@@ -146,7 +146,7 @@ fn a_dialog_that_is_too_long_is_refused_with_513_and_what_stands_goes_on() {
     assert!(bye.len() > 5_500, "to the Contact that was taken");
     world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
     world.expect(BOB, "SIP/2.0 200");
-    assert!(world.fact("ssc_messages_unpassable_total") > 0);
+    assert!(world.metric("ssc_messages_unpassable_total") > 0);
     world.expect_idle();
 }
 
@@ -159,7 +159,7 @@ fn an_answer_that_is_too_long_is_dropped_and_the_call_ends_in_order() {
     let contact = format!("Contact: <sip:{}@10.0.1.1>\r\n", "b".repeat(50_000));
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", &contact, SDP));
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_messages_unpassable_total"), 1);
+    assert_eq!(world.metric("ssc_messages_unpassable_total"), 1);
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "b1", BOB_CONTACT, SDP));
     world.expect(ALICE, "SIP/2.0 200");
 }
@@ -177,7 +177,7 @@ fn a_message_that_rules_cannot_be_applied_to_goes_no_further() {
     world.receive(ALICE, ACCESS, &Caller::new("grow").request("INVITE", &subject, ""));
     world.expect(ALICE, "SIP/2.0 100");
     world.expect(ALICE, "SIP/2.0 513");
-    assert_eq!(world.fact("ssc_messages_unsendable_total"), 1);
+    assert_eq!(world.metric("ssc_messages_unsendable_total"), 1);
     world.receive(ALICE, ACCESS, &Caller::new("fits").request("INVITE", "Subject: a\r\n", ""));
     world.expect(ALICE, "SIP/2.0 100");
     assert!(world.expect(BOB, "INVITE").contains("Subject: aaaaaaaa\r\n"));
@@ -212,7 +212,7 @@ fn a_source_of_long_requests_takes_no_more_memory_than_it_leaves_to_others() {
         let answer = world.sent.iter().find(|sent| sent.to == from.parse().unwrap());
         let is_taken = answer.unwrap().text.starts_with("SIP/2.0 100");
         world.sent.clear();
-        let octets = world.fact("ssc_requests_octets");
+        let octets = world.metric("ssc_requests_octets");
         assert!(octets <= MAX, "{octets}");
         (is_taken, octets)
     };
@@ -226,7 +226,7 @@ fn a_source_of_long_requests_takes_no_more_memory_than_it_leaves_to_others() {
     assert!(held + one > shared - held, "{held} of {taken}");
     let (is_taken, octets) = begin("10.0.0.8:5060", 100, SDP);
     assert!(is_taken && octets > shared / 2 - 130_000, "others begin calls: {octets}");
-    assert_eq!(world.fact("ssc_overload_refused_total"), 60 - taken);
+    assert_eq!(world.metric("ssc_overload_refused_total"), 60 - taken);
     world.expect_idle();
 }
 
@@ -236,13 +236,13 @@ fn a_long_provisional_response_counts_as_memory_of_its_request() {
     world.receive(ALICE, ACCESS, &Caller::new("long").request("INVITE", "", SDP));
     world.expect(ALICE, "SIP/2.0 100");
     let invite = world.expect(BOB, "INVITE");
-    let before = world.fact("ssc_requests_octets");
+    let before = world.metric("ssc_requests_octets");
     let more = format!("{BOB_CONTACT}X-Long: {}\r\n", "x".repeat(30_000));
     for _ in 0..3 {
         world.receive(BOB, CORE, &respond(&invite, "183 Session Progress", "b1", &more, ""));
         world.expect(ALICE, "SIP/2.0 183");
     }
-    let grown = world.fact("ssc_requests_octets") - before;
+    let grown = world.metric("ssc_requests_octets") - before;
     assert!((30_000..40_000).contains(&grown), "the last one is kept, once: {grown}");
     // Where no room is left it crosses all the same, and the one before it is kept.
     let mut world = World::new(&format!("{SITE}\n[limits]\nrequests_octets_max = 1048576\n"));
@@ -256,7 +256,7 @@ fn a_long_provisional_response_counts_as_memory_of_its_request() {
         world.receive(BOB, CORE, &respond(&invite, "183 Session Progress", "b1", &more, ""));
         world.expect(ALICE, "SIP/2.0 183");
     }
-    let octets = world.fact("ssc_requests_octets");
+    let octets = world.metric("ssc_requests_octets");
     assert!(octets <= 1 << 19, "a source has what it leaves to others: {octets}");
     world.sent.clear();
     world.pass(Duration::from_secs(200));

@@ -180,7 +180,7 @@ fn a_registration_that_the_network_ends_ends_here_and_so_does_its_subscription()
         world.receive(BOB, CORE, &Notify::of(&subscribe, 2, body).text());
         world.expect(BOB, "SIP/2.0 200");
         assert_eq!(bound(&mut world), 0, "{contact}");
-        assert_eq!(world.fact("ims_reg_deregistrations_total"), 1);
+        assert_eq!(world.metric("ims_reg_deregistrations_total"), 1);
         soon(&mut world);
         let off = world.expect(BOB, "SUBSCRIBE");
         assert_eq!((header(&off, "Expires"), header(&off, "CSeq")), ("0", "2 SUBSCRIBE"));
@@ -193,7 +193,7 @@ fn a_registration_that_the_network_ends_ends_here_and_so_does_its_subscription()
         world.expect(BOB, "SIP/2.0 200");
         world.pass(Duration::from_secs(1));
         assert_eq!(rows(&mut world), [] as [serde_json::Value; 0]);
-        assert_eq!(world.fact("ims_reg_subscriptions"), 0);
+        assert_eq!(world.metric("ims_reg_subscriptions"), 0);
         let told = String::from_utf8_lossy(&world.raw_to("127.0.0.1:9060")).into_owned();
         for event in ["RegistrationWatched", "RegistrationEnded", why] {
             assert!(told.contains(event), "{event}: {told}");
@@ -306,7 +306,7 @@ fn what_is_of_another_contact_or_older_than_what_is_known_ends_nothing() {
         world.expect(BOB, "SIP/2.0 200");
         assert_eq!(bound(&mut world), 1, "{cseq}");
     }
-    assert_eq!(world.fact("ims_reg_documents_outdated_total"), 1);
+    assert_eq!(world.metric("ims_reg_documents_outdated_total"), 1);
     world.expect_nothing();
 }
 
@@ -347,13 +347,13 @@ fn a_notify_of_strangers_is_refused_and_each_offence_has_its_answer() {
         world.expect(BOB, &format!("SIP/2.0 {status}"));
         assert_eq!(bound(&mut world), 1, "{text}");
     }
-    assert_eq!(world.fact("ims_reg_notifies_refused_total"), 2);
-    assert_eq!(world.fact("ims_reg_documents_unreadable_total"), 2);
+    assert_eq!(world.metric("ims_reg_notifies_refused_total"), 2);
+    assert_eq!(world.metric("ims_reg_documents_unreadable_total"), 2);
     let elsewhere = right.text().replace("z9hG4bKn", "z9hG4bKe");
     world.receive(ALICE, ACCESS, &elsewhere);
     let refused = world.sent.pop_front().unwrap();
     assert!(refused.text.starts_with("SIP/2.0 481"), "{}", refused.text);
-    assert_eq!((bound(&mut world), world.fact("ims_reg_notifies_refused_total")), (1, 3));
+    assert_eq!((bound(&mut world), world.metric("ims_reg_notifies_refused_total")), (1, 3));
     world.receive(BOB, CORE, &right.text());
     world.expect(BOB, "SIP/2.0 200");
     assert_eq!(bound(&mut world), 0);
@@ -384,7 +384,7 @@ fn a_subscription_is_renewed_in_its_dialog_and_made_anew_when_the_core_has_forgo
     let anew = world.expect(BOB, &format!("SUBSCRIBE {IDENTITY}"));
     assert_eq!((header(&anew, "CSeq"), tag(&anew, "To")), ("1 SUBSCRIBE", ""));
     assert_ne!(header(&anew, "Call-ID"), header(&subscribe, "Call-ID"));
-    assert_eq!(world.fact("ims_reg_subscribes_failed_total"), 1);
+    assert_eq!(world.metric("ims_reg_subscribes_failed_total"), 1);
 }
 
 #[test]
@@ -449,7 +449,7 @@ fn subscriptions_are_bounded_by_realm_and_off_unless_the_realm_wants_them() {
     watched(&mut world);
     registered(&mut world, "carol");
     world.expect_nothing();
-    assert_eq!(world.fact("ims_reg_subscriptions_refused_total"), 1);
+    assert_eq!(world.metric("ims_reg_subscriptions_refused_total"), 1);
     let alarms = world.ask("alarms", &[]).to_string();
     assert!(alarms.contains("ims-reg-events-scarce"), "{alarms}");
     world.configure(&site(""));
@@ -468,7 +468,7 @@ fn a_contact_that_the_network_lets_end_earlier_registers_at_the_core_next_time()
     let short = document(1, &uri, "active", "state=\"active\" event=\"shortened\" expires=\"60\"");
     world.receive(BOB, CORE, &Notify::of(&subscribe, 2, short).text());
     world.expect(BOB, "SIP/2.0 200");
-    assert_eq!(world.fact("ims_reg_shortened_total"), 1);
+    assert_eq!(world.metric("ims_reg_shortened_total"), 1);
     world.receive(ALICE, ACCESS, &register("alice", 3));
     accepted(&mut world, "alice");
     world.pass(Duration::from_secs(61));

@@ -52,7 +52,7 @@ fn a_refresh_is_answered_here_and_the_core_is_asked_again_in_time() {
         world.expect(ALICE, "SIP/2.0 200");
         world.expect_nothing();
     }
-    assert_eq!(world.fact("ssc_registers_local_total"), 10);
+    assert_eq!(world.metric("ssc_registers_local_total"), 10);
     let rows = world.ask("registrations", &[]);
     assert_eq!(rows[0]["aor"], "alice@example.com");
     assert_eq!(rows[0]["source"], ALICE);
@@ -123,10 +123,10 @@ fn a_register_that_comes_again_gets_the_same_answer_and_no_transaction_stands_fo
     world.receive(ALICE, ACCESS, &register(3, ""));
     assert_eq!(world.expect(ALICE, "SIP/2.0 200"), first);
     world.expect_nothing();
-    assert_eq!(world.fact("ssc_registers_local_total"), 1);
-    assert_eq!(world.fact("ssc_retransmissions_received_total"), 2);
+    assert_eq!(world.metric("ssc_registers_local_total"), 1);
+    assert_eq!(world.metric("ssc_retransmissions_received_total"), 2);
     world.pass(Duration::from_secs(13));
-    assert_eq!(world.fact("ssc_transactions_live"), 0, "only the challenge left some");
+    assert_eq!(world.metric("ssc_transactions_live"), 0, "only the challenge left some");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn while_the_standby_lacks_too_much_new_calls_are_refused_and_nothing_else_where
         let refusal = world.expect(ALICE, "SIP/2.0 503");
         assert!(!header(&refusal, "Retry-After").is_empty(), "{refusal}");
         world.expect_nothing();
-        assert_eq!(world.fact("ssc_behind_refused_total"), 1);
+        assert_eq!(world.metric("ssc_behind_refused_total"), 1);
         let mut help = Caller::new("help");
         help.target = "urn:service:sos".into();
         world.receive(ALICE, ACCESS, &help.request("INVITE", "", SDP));

@@ -109,7 +109,7 @@ fn a_session_that_is_not_refreshed_ends_on_both_legs() {
     world.expect(ALICE, "BYE");
     world.expect(BOB, "BYE");
     world.expect_idle();
-    assert_eq!(world.fact("ssc_sessions_expired_total"), 1);
+    assert_eq!(world.metric("ssc_sessions_expired_total"), 1);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn calls_start_within_the_block_and_in_its_overdraft_while_the_keeper_is_away() 
     assert_eq!((&report[..5], &report[5]), (&expected[..], &Value::from(1)));
     assert_eq!(call(&mut world, "second"), "100");
     assert_eq!(call(&mut world, "third"), "500", "the block is used up");
-    assert_eq!(world.fact("ssc_pool_refused_total"), 1);
+    assert_eq!(world.metric("ssc_pool_refused_total"), 1);
     let row = exchange(&mut world, None);
     assert_eq!((&row[0]["report"][6], &row[0]["low"]), (&1.into(), &true.into()), "one short");
     let sos = Caller::new("sos").request("INVITE", "", SDP);
@@ -54,7 +54,7 @@ fn calls_start_within_the_block_and_in_its_overdraft_while_the_keeper_is_away() 
         assert_eq!(call(&mut world, &format!("grace{n}")), "100", "two beyond the block");
     }
     assert_eq!(call(&mut world, "overdrawn"), "500");
-    assert!(world.fact("ssc_pool_overdraft_total") >= 1);
+    assert!(world.metric("ssc_pool_overdraft_total") >= 1);
     world.pass(Duration::from_secs(60));
     world.sent.clear();
     assert_eq!(world.ask("pool", &[])[0]["grace_left_s"], 0);

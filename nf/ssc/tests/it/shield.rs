@@ -70,7 +70,7 @@ fn a_register_flood_is_recognised_in_a_second_and_registered_callers_are_served(
     let shown = world.ask("shield", &[]);
     let at = shown[0]["flood"]["recognised_at_us"].as_u64().unwrap();
     assert!(at - began.as_micros() < 1_000_000, "{shown}");
-    assert!(world.fact("ssc_registers_forwarded_total") < 100 + 20 + 20 + 2 * 20);
+    assert!(world.metric("ssc_registers_forwarded_total") < 100 + 20 + 20 + 2 * 20);
     world.pass(Duration::from_secs(7));
     assert_eq!(world.ask("alarms", &[]), serde_json::json!([]), "the alarm is cleared");
 }
@@ -112,7 +112,7 @@ fn in_a_flood_an_unknown_phone_registers_through_two_challenges() {
     let more = format!("Contact: {};expires=1800\r\n", header(&forwarded, "Contact"));
     world.receive(BOB, CORE, &respond(&forwarded, "200 OK", "b", &more, ""));
     world.expect(phone, "SIP/2.0 200");
-    assert_eq!(world.fact("ssc_shield_proven_total"), 1);
+    assert_eq!(world.metric("ssc_shield_proven_total"), 1);
     // The realm is the core's from now on.
     let next = "203.0.113.10:5062";
     world.receive(next, ACCESS, &register("next", next, 1));
@@ -126,11 +126,11 @@ fn no_more_challenges_are_sent_than_configured_and_none_without_a_flood() {
     let mut world = World::new(&site);
     world.receive(PHONE, ACCESS, &register("new", PHONE, 1));
     world.expect(BOB, "REGISTER");
-    assert_eq!(world.fact("ssc_shield_challenged_total"), 0);
+    assert_eq!(world.metric("ssc_shield_challenged_total"), 0);
     flood(&mut world, 1, 2_000, 20);
-    let challenged = world.fact("ssc_shield_challenged_total");
+    let challenged = world.metric("ssc_shield_challenged_total");
     assert!((150..=210).contains(&challenged), "{challenged}");
-    assert!(world.fact("ssc_shield_refused_registers_total") > 35_000);
+    assert!(world.metric("ssc_shield_refused_registers_total") > 35_000);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn trusted_realms_next_hops_and_listed_prefixes_pass_whatever_the_rate() {
             world.receive(from, door, &register("peer", from, n));
         }
     }
-    assert_eq!(world.fact("ssc_messages_received_total"), 2_000);
-    assert_eq!(world.fact("ssc_shield_refused_registers_total"), 0);
+    assert_eq!(world.metric("ssc_messages_received_total"), 2_000);
+    assert_eq!(world.metric("ssc_shield_refused_registers_total"), 0);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn whoever_sends_rubbish_is_blacklisted_shown_and_pardoned() {
     let rows = world.ask("blacklist", &[]);
     assert_eq!(rows[0]["address"], "11.0.0.7");
     assert_eq!((&rows[0]["count"], &rows[0]["refused"]), (&9.into(), &3.into()));
-    assert_eq!(world.fact("ssc_shield_refused_blacklisted_total"), 3);
+    assert_eq!(world.metric("ssc_shield_refused_blacklisted_total"), 3);
     world.sent.clear();
     assert_eq!(world.ask("blacklist/clear", &[("address", "11.0.0.8")])[0]["cleared"], 0);
     assert_eq!(world.ask("blacklist/clear", &[("address", "11.0.0.7")])[0]["cleared"], 1);
@@ -180,7 +180,8 @@ fn limits_change_while_a_flood_goes_on() {
     let mut world = World::new(&guarded());
     flood(&mut world, 1, 300, 20);
     let refused = |world: &mut World| {
-        world.fact("ssc_shield_refused_registers_total") + world.fact("ssc_shield_challenged_total")
+        world.metric("ssc_shield_refused_registers_total")
+            + world.metric("ssc_shield_challenged_total")
     };
     assert!(refused(&mut world) > 5_000);
     world.configure(&format!("{SITE}\n[shield]\nenabled = false\n"));

@@ -230,8 +230,8 @@ fn with_one_percent_loss_every_call_ends_and_nothing_is_left() {
     }
     let over = soak.callers.iter().filter(|(_, state)| state.is_over).count();
     assert!(over * 100 >= CALLS * 99, "{over} of {CALLS} calls came to their end");
-    let facts = ["ssc_calls_answered_total", "ssc_calls_ended_total"];
-    let [answered, ended] = facts.map(|name| soak.world.fact(name));
+    let metrics = ["ssc_calls_answered_total", "ssc_calls_ended_total"];
+    let [answered, ended] = metrics.map(|name| soak.world.metric(name));
     assert!(answered > CALLS as u64 / 2);
     assert_eq!(answered, ended, "every answered call ended");
     assert!(soak.world.ask("calls", &[]).as_array().unwrap().is_empty());

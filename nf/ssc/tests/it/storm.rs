@@ -154,10 +154,10 @@ impl Storm {
     }
 
     fn check_limits(&mut self) {
-        assert!(self.world.fact("ssc_requests_live") <= RELAYS_MAX);
-        assert!(self.world.fact("ssc_transactions_live") <= 2 * TRANSACTIONS_MAX);
+        assert!(self.world.metric("ssc_requests_live") <= RELAYS_MAX);
+        assert!(self.world.metric("ssc_transactions_live") <= 2 * TRANSACTIONS_MAX);
         // Those that wait for the core have a place already.
-        assert!(self.world.fact("ssc_bindings_live") <= CLIENTS as u64 + RELAYS_MAX);
+        assert!(self.world.metric("ssc_bindings_live") <= CLIENTS as u64 + RELAYS_MAX);
     }
 
     fn run(&mut self) {
@@ -188,10 +188,10 @@ fn a_restart_storm_ends_with_everybody_registered_and_no_limit_passed() {
         storm.run();
         let missing = storm.clients.iter().filter(|client| !client.registered).count();
         assert_eq!(missing, 0, "seed {seed}");
-        assert_eq!(storm.world.fact("ssc_bindings_live"), CLIENTS as u64, "seed {seed}");
-        assert!(storm.world.fact("ssc_overload_refused_total") > 0, "the storm was one");
+        assert_eq!(storm.world.metric("ssc_bindings_live"), CLIENTS as u64, "seed {seed}");
+        assert!(storm.world.metric("ssc_overload_refused_total") > 0, "the storm was one");
         storm.world.pass(Duration::from_secs(70));
-        assert_eq!(storm.world.fact("ssc_requests_live"), 0, "seed {seed}");
-        assert_eq!(storm.world.fact("ssc_transactions_live"), 0, "seed {seed}");
+        assert_eq!(storm.world.metric("ssc_requests_live"), 0, "seed {seed}");
+        assert_eq!(storm.world.metric("ssc_transactions_live"), 0, "seed {seed}");
     }
 }

@@ -198,7 +198,7 @@ fn the_dialog_of_others_is_replaced_only_by_whom_its_names_were_handed_to() {
     world.receive(BOB, CORE, &to_carol("three", &replaces));
     world.expect(BOB, "SIP/2.0 100");
     world.expect(CAROL, "INVITE sip:carol@10.0.1.9:5080");
-    assert_eq!(world.fact("ssc_replaces_refused_total"), 5);
+    assert_eq!(world.metric("ssc_replaces_refused_total"), 5);
     // Not for ever.
     world.pass(Duration::from_secs(181));
     world.sent.clear();

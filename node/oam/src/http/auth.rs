@@ -4,7 +4,7 @@ use super::connections::Connection;
 use super::error::{ApiError, Body, ErrorBody};
 use super::rights;
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use crate::session::SESSION_LIFE;
 use crate::token::{Principal, Role};
 use axum::Json;
@@ -96,7 +96,7 @@ pub async fn require(State(core): State<Arc<Core>>, request: Request, next: Next
     connection.inspect(|connection| connection.prove(proof.principal()));
     let principal = match proof {
         Proof::Session(_) if foreign(request.method(), request.headers()) => {
-            core.facts.add(OamFact::Unauthorized, 1);
+            core.metrics.add(OamMetric::Unauthorized, 1);
             let message = "the request comes from a page of another origin";
             let status = StatusCode::FORBIDDEN;
             log_refused(&core, connection, status, &asked(&request));
@@ -155,7 +155,7 @@ async fn answer(
 }
 
 fn unauthorized(core: &Core, headers: &HeaderMap) -> Response {
-    core.facts.add(OamFact::Unauthorized, 1);
+    core.metrics.add(OamMetric::Unauthorized, 1);
     let unknown = "this token is not known: it is another site's, mistyped or revoked \
         (`tandem token list SITE.toml` names those that hold)";
     let none = "send `Authorization: Bearer TOKEN`, or open a session with POST \
@@ -170,7 +170,7 @@ fn unauthorized(core: &Core, headers: &HeaderMap) -> Response {
 }
 
 fn forbidden(core: &Core, principal: &Principal, needed: Role, request: &Request) -> Response {
-    core.facts.add(OamFact::Forbidden, 1);
+    core.metrics.add(OamMetric::Forbidden, 1);
     let (who, role, path) = (&*principal.name, principal.role.name(), request.uri().path());
     let method = request.method();
     tracing::warn!(target: "audit", who, role, %method, path, needed = needed.name(), "refused");
@@ -189,7 +189,7 @@ fn may_guess(core: &Core, connection: Option<&Arc<Connection>>) -> bool {
 
 /// The answer to one wrong token too many: it ends the connection.
 fn guessed(core: &Core) -> Response {
-    core.facts.add(OamFact::Guessed, 1);
+    core.metrics.add(OamMetric::Guessed, 1);
     let message = "too many wrong tokens came from this source; a right one is taken";
     let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-wrong-tokens", message);
     let mut response = error.into_response();
@@ -224,7 +224,7 @@ pub async fn open(
             return Ok(guessed(&core));
         }
         log_refused(&core, connection.as_deref(), StatusCode::UNAUTHORIZED, of);
-        core.facts.add(OamFact::Unauthorized, 1);
+        core.metrics.add(OamMetric::Unauthorized, 1);
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "wrong token"));
     };
     connection.inspect(|connection| connection.prove(Some(&principal)));

@@ -2,7 +2,7 @@
 
 use super::error::{ApiError, Body, ErrorBody, Params};
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use crate::token::Principal;
 use axum::Json;
 use axum::extract::{Extension, State as Shared};
@@ -306,14 +306,14 @@ pub async fn commit(
         let wants = wants(&principal, order.comment.as_deref(), order.force);
         match store.commit(core.moment(), order.revision, confirm, wants) {
             Ok(revision) => {
-                core.facts.add(OamFact::Committed, 1);
+                core.metrics.add(OamMetric::Committed, 1);
                 let by = &*principal.name;
                 let comment = order.comment.unwrap_or_default();
                 tracing::info!(target: "config", revision, ?confirm, by, comment, "committed");
                 Ok(Json(done(store, core)))
             }
             Err(refused) => {
-                core.facts.add(OamFact::CommitRefused, 1);
+                core.metrics.add(OamMetric::CommitRefused, 1);
                 tracing::info!(target: "config", %refused, "commit refused");
                 Err(refused.into())
             }
@@ -351,7 +351,7 @@ pub async fn rollback(
     with(&core, move |store, core| {
         let wants = wants(&principal, order.comment.as_deref(), order.force);
         let revision = store.rollback(core.moment(), order.to, wants)?;
-        core.facts.add(OamFact::RolledBack, 1);
+        core.metrics.add(OamMetric::RolledBack, 1);
         tracing::info!(target: "config", revision, by = &*principal.name, "rolled back");
         Ok(Json(done(store, core)))
     })

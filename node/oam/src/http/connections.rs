@@ -15,7 +15,7 @@
 pub use super::limits::{Limits, Source};
 use super::stream::{Arrived, Listener, Stream};
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use crate::token::{Authenticator, Principal};
 use axum::Router;
 use axum::body::Body;
@@ -193,7 +193,7 @@ impl WatchedStream {
         let stall = self.stall;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
         ready!(stalled.as_mut().poll(context));
-        self.core.facts.add(OamFact::Slow, 1);
+        self.core.metrics.add(OamMetric::Slow, 1);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -252,7 +252,7 @@ pub async fn serve(core: Arc<Core>, listener: Listener, mut open: watch::Receive
                 tokio::spawn(serve_connection(core.limits, router, stream, connection, open));
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                core.facts.add(OamFact::Unauthorized, 1);
+                core.metrics.add(OamMetric::Unauthorized, 1);
                 core.log_refused(Some(Source::MACHINE), 403, &error.to_string());
             }
             Err(error) => {
@@ -272,7 +272,7 @@ fn admit(core: &Arc<Core>, shared: &Shared, arrived: Arrived) -> (WatchedStream,
         if let Some(victim) = connections.victim(number).and_then(|number| connections.free(number))
         {
             victim.end();
-            core.facts.add(OamFact::Shed, 1);
+            core.metrics.add(OamMetric::Shed, 1);
         }
     }
     drop(connections);
@@ -314,7 +314,7 @@ async fn serve_connection(
         }
     };
     if ended.is_err_and(|error| error.is_timeout()) {
-        core.facts.add(OamFact::Slow, 1);
+        core.metrics.add(OamMetric::Slow, 1);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::connections::Connection;
 use super::error::ApiError;
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
 use axum::http::{StatusCode, header};
@@ -34,7 +34,7 @@ pub async fn own(State(core): State<Arc<Core>>, request: Request, next: Next) ->
     let Some(other) = named.chain(target).find(|authority| !is_ours(&core, authority)) else {
         return next.run(request).await;
     };
-    core.facts.add(OamFact::Misdirected, 1);
+    core.metrics.add(OamMetric::Misdirected, 1);
     let source = request.extensions().get::<Arc<Connection>>().map(|connection| connection.source);
     let status = StatusCode::MISDIRECTED_REQUEST.as_u16();
     core.log_refused(source, status, &format!("for the host {other}"));

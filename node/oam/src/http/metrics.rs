@@ -4,8 +4,8 @@ use super::error::{ApiError, ErrorBody, Params};
 use crate::alarm::Alarm;
 use crate::core::Core;
 use crate::exposition::{CONTENT_TYPE, CounterRow, prometheus, rows};
-use crate::facts::OamFact;
 use crate::history::{Excerpt, POINTS_MAX};
+use crate::metrics::OamMetric;
 use crate::ticker::Pulse;
 use axum::Json;
 use axum::extract::State;
@@ -24,7 +24,7 @@ use utoipa::IntoParams;
     responses((status = 200, description = "text format 0.0.4", body = String,
         content_type = "text/plain")))]
 pub async fn exposition(State(core): State<Arc<Core>>) -> Response {
-    let mut text = prometheus(&core.sheets());
+    let mut text = prometheus(&core.metrics());
     text.push_str(&crate::process::exposition(&core.name, core.version));
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
@@ -33,7 +33,7 @@ pub async fn exposition(State(core): State<Arc<Core>>) -> Response {
 #[utoipa::path(get, path = "/api/v1/counters", tag = "metrics",
     responses((status = 200, body = Vec<CounterRow>)))]
 pub async fn counters(State(core): State<Arc<Core>>) -> Json<Vec<CounterRow>> {
-    Json(rows(&core.sheets()))
+    Json(rows(&core.metrics()))
 }
 
 /// Which series, how far back.
@@ -69,7 +69,7 @@ struct Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.core.facts.shift(OamFact::Streams, -1);
+        self.core.metrics.shift(OamMetric::Streams, -1);
     }
 }
 
@@ -91,7 +91,7 @@ pub async fn live(State(core): State<Arc<Core>>) -> Result<Response, ApiError> {
     let place = Arc::clone(&core.streams).try_acquire_owned().map_err(|_| {
         ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "too many live streams")
     })?;
-    core.facts.shift(OamFact::Streams, 1);
+    core.metrics.shift(OamMetric::Streams, 1);
     let pulse = core.live.subscribe();
     let stream = Stream { core, pulse, first: true, _place: place };
     let events = stream::unfold(stream, next);

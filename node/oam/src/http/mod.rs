@@ -25,7 +25,7 @@ pub mod stream;
 
 use crate::console;
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -197,10 +197,10 @@ async fn measure(State(core): State<Arc<Core>>, request: Request, next: Next) ->
     let start = Instant::now();
     let response = next.run(request).await;
     let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    core.facts.add(OamFact::Request, 1);
-    core.facts.observe(OamFact::RequestTime, us);
+    core.metrics.add(OamMetric::Request, 1);
+    core.metrics.observe(OamMetric::RequestTime, us);
     if response.status().is_server_error() {
-        core.facts.add(OamFact::Failed, 1);
+        core.metrics.add(OamMetric::Failed, 1);
     }
     response
 }

@@ -2,7 +2,7 @@
 
 use super::error::ApiError;
 use crate::core::Core;
-use crate::facts::OamFact;
+use crate::metrics::OamMetric;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -43,7 +43,7 @@ pub async fn timely(State(core): State<Arc<Core>>, request: Request, next: Next)
     if !late.load(Relaxed) {
         return response;
     }
-    core.facts.add(OamFact::Slow, 1);
+    core.metrics.add(OamMetric::Slow, 1);
     let message = format!("the body did not come within {} s", core.limits.body.as_secs());
     let error = ApiError::new(StatusCode::REQUEST_TIMEOUT, "too-slow", message);
     let mut response = error.into_response();

@@ -1,7 +1,7 @@
 //! A site in a test: one toy function, a toy configuration, the real management side.
 
 use config::{Archive, Diagnostic, Disk, Issue, ListenAddress, Reconfigure, Store};
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use oam::http::connections::Limits;
 use oam::log::Levels;
 use oam::token::{Role, Tokens};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-event::facts! {
+event::metrics! {
     /// What the toy reports.
     pub enum Toy {
         /// A ball was thrown.
@@ -28,7 +28,7 @@ event::facts! {
 
 /// A function whose answers the test writes.
 pub struct Player {
-    pub sheet: Mutex<Sheet<Toy>>,
+    pub metrics: Mutex<Metrics<Toy>>,
     pub state: Mutex<State>,
     pub alarms: Mutex<Value>,
     pub answers: AtomicBool,
@@ -57,8 +57,8 @@ impl Managed for Player {
         let word = str::to_owned;
         vec![PortRow { name: word("a"), transport: word("udp"), address: word("127.0.0.1:1") }]
     }
-    fn cells(&self) -> Vec<(u16, Vec<Cells>)> {
-        vec![(0, vec![self.sheet.lock().unwrap().cells()])]
+    fn cells(&self) -> Vec<(u16, Vec<MetricCells>)> {
+        vec![(0, vec![self.metrics.lock().unwrap().cells()])]
     }
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
         if !self.answers.load(Relaxed) {
@@ -223,7 +223,7 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let (registry, drained) = (Registry::new(), Arc::new(AtomicBool::new(false)));
         let player = Arc::new(Player {
-            sheet: Mutex::new(Sheet::new()),
+            metrics: Mutex::new(Metrics::new()),
             state: Mutex::new(State::Running),
             alarms: Mutex::new(json!([])),
             answers: AtomicBool::new(true),

@@ -1,24 +1,24 @@
 //! What the filter's thread keeps: the XDP program, where it stands and where it was refused.
 
-use super::{FilterSpec, KernelFact, KernelRow, Wish};
+use super::{FilterSpec, KernelMetric, KernelRow, Wish};
 use crate::Change;
 use driver::Interface;
 use driver::filter::{COUNTS, Count, Door, Filter, Mode};
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Which fact counts which fate.
-const FACTS: [(Count, KernelFact); COUNTS] = [
-    (Count::Passed, KernelFact::Passed),
-    (Count::Known, KernelFact::Known),
-    (Count::Blacklisted, KernelFact::Blacklisted),
-    (Count::Excess, KernelFact::Excess),
-    (Count::Crowded, KernelFact::Crowded),
-    (Count::Syns, KernelFact::Syns),
-    (Count::Echoes, KernelFact::Echoes),
+/// Which metric counts which fate.
+const FACTS: [(Count, KernelMetric); COUNTS] = [
+    (Count::Passed, KernelMetric::Passed),
+    (Count::Known, KernelMetric::Known),
+    (Count::Blacklisted, KernelMetric::Blacklisted),
+    (Count::Excess, KernelMetric::Excess),
+    (Count::Crowded, KernelMetric::Crowded),
+    (Count::Syns, KernelMetric::Syns),
+    (Count::Echoes, KernelMetric::Echoes),
 ];
 
 /// An interface that it shall stand before, or does.
@@ -37,7 +37,7 @@ pub(super) struct Keeper {
     why: Option<String>,
     /// Sources that are known until they are forgotten, for a filter that is loaded later.
     named: BTreeSet<IpAddr>,
-    sheet: Sheet<KernelFact>,
+    metrics: Metrics<KernelMetric>,
     counted: [u64; COUNTS],
     shed: Arc<AtomicU64>,
 }
@@ -50,14 +50,14 @@ impl Keeper {
             places: BTreeMap::new(),
             why: None,
             named: BTreeSet::new(),
-            sheet: Sheet::new(),
+            metrics: Metrics::new(),
             counted: [0; COUNTS],
             shed,
         }
     }
 
-    pub(super) fn cells(&self) -> Cells {
-        self.sheet.cells()
+    pub(super) fn cells(&self) -> MetricCells {
+        self.metrics.cells()
     }
 
     /// Takes a specification; says, where the filter is required, why it does not stand.
@@ -100,7 +100,7 @@ impl Keeper {
         }
         self.spec = Some(spec);
         let standing = self.places.values().filter(|place| place.outcome.is_ok()).count();
-        self.sheet.set(KernelFact::Interfaces, standing as u64);
+        self.metrics.set(KernelMetric::Interfaces, standing as u64);
     }
 
     /// Stands where it shall; says why it stands nowhere.
@@ -187,11 +187,11 @@ impl Keeper {
 
     /// Reads the kernel's counters.
     fn count(&mut self) {
-        self.sheet.set(KernelFact::Shed, self.shed.load(Relaxed));
+        self.metrics.set(KernelMetric::Shed, self.shed.load(Relaxed));
         let Some(Ok(counts)) = self.filter.as_ref().map(Filter::counts) else { return };
-        for (count, fact) in FACTS {
+        for (count, metric) in FACTS {
             let at = count as usize;
-            self.sheet.add(fact, counts[at].saturating_sub(self.counted[at]));
+            self.metrics.add(metric, counts[at].saturating_sub(self.counted[at]));
         }
         self.counted = counts;
     }
@@ -202,21 +202,21 @@ impl Keeper {
             Ok(mode) => format!("{}: {}", place.name, word(*mode)),
             Err(why) => format!("{}: refused: {why}", place.name),
         };
-        let read = |fact| self.sheet.read(fact);
-        let dropped = FACTS[2..].iter().map(|&(_, fact)| read(fact));
+        let read = |metric| self.metrics.read(metric);
+        let dropped = FACTS[2..].iter().map(|&(_, metric)| read(metric));
         KernelRow {
             shard: "kernel",
             interfaces: self.places.values().map(place).collect::<Vec<_>>(),
             why: self.why.clone(),
-            passed_unknown: read(KernelFact::Passed),
-            passed_known: read(KernelFact::Known),
+            passed_unknown: read(KernelMetric::Passed),
+            passed_known: read(KernelMetric::Known),
             dropped: dropped.sum::<u64>(),
-            dropped_blacklisted: read(KernelFact::Blacklisted),
-            dropped_excess: read(KernelFact::Excess),
-            dropped_crowded: read(KernelFact::Crowded),
-            dropped_syns: read(KernelFact::Syns),
-            dropped_echoes: read(KernelFact::Echoes),
-            changes_shed: read(KernelFact::Shed),
+            dropped_blacklisted: read(KernelMetric::Blacklisted),
+            dropped_excess: read(KernelMetric::Excess),
+            dropped_crowded: read(KernelMetric::Crowded),
+            dropped_syns: read(KernelMetric::Syns),
+            dropped_echoes: read(KernelMetric::Echoes),
+            changes_shed: read(KernelMetric::Shed),
         }
     }
 }

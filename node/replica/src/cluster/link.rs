@@ -1,9 +1,9 @@
 //! What a node knows of another one: whether it lives, what it says of the groups, and until when
 //! what it voted counts.
 
+use super::datagram::{Beat, Head, Record};
 use super::posts::Posts;
 use super::roster::Params;
-use super::datagram::{Beat, Head, Record};
 use machine::{Duration, Time};
 use runtime::{GroupId, NodeId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -7,11 +7,11 @@
 //! As with a pair ([`crate::Node`]) a shard sends its changes itself, before its messages.
 
 pub mod config;
-mod facts;
+mod metrics;
 mod reports;
 
 pub use config::{Member, Members};
-pub use facts::ClusterFact;
+pub use metrics::ClusterMetric;
 pub use reports::{GroupRow, MemberRow};
 
 use crate::backlog::{Backlog, Stuck};
@@ -24,7 +24,7 @@ use crate::track::{Track, TrackedRow};
 use crate::tracker::{self, recover};
 use authentication::{Keys, Refused};
 use driver::Clock;
-use event::Sheet;
+use event::Metrics;
 use machine::{Duration, Time};
 use runtime::{
     Authority, Effects, GROUPS_MAX, GroupId, GroupOrder, NodeId, Order, Orders, Replication,
@@ -111,7 +111,7 @@ struct Shared {
     is_ending: AtomicBool,
     /// Why groups are given away: it was told so, something that is tracked fails.
     leaves: [AtomicBool; 2],
-    sheet: Mutex<Sheet<ClusterFact>>,
+    metrics: Mutex<Metrics<ClusterMetric>>,
     refusals: Mutex<Refusals>,
     track: Mutex<Track>,
 }
@@ -163,7 +163,7 @@ impl Groups {
             leases: (0..GROUPS_MAX).map(|_| AtomicU64::new(0)).collect(),
             is_ending: AtomicBool::new(false),
             leaves: [AtomicBool::new(false), AtomicBool::new(false)],
-            sheet: Mutex::new(Sheet::new()),
+            metrics: Mutex::new(Metrics::new()),
             refusals: Mutex::default(),
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
@@ -456,13 +456,13 @@ impl Shared {
     }
 
     fn refuse(&self, why: Refused) {
-        let fact = match why {
-            Refused::Unsealed => ClusterFact::Unsealed,
-            Refused::Forged => ClusterFact::Forged,
-            Refused::Replayed => ClusterFact::Replayed,
-            Refused::Unproved => ClusterFact::Unproved,
+        let metric = match why {
+            Refused::Unsealed => ClusterMetric::Unsealed,
+            Refused::Forged => ClusterMetric::Forged,
+            Refused::Replayed => ClusterMetric::Replayed,
+            Refused::Unproved => ClusterMetric::Unproved,
         };
-        lock(&self.sheet).add(fact, 1);
+        lock(&self.metrics).add(metric, 1);
         lock(&self.refusals).add(self.now(), why);
     }
 
@@ -525,7 +525,7 @@ impl Shared {
             let mut doors = lock(&self.doors);
             let node = self.node_at(from);
             let Some((node, door)) = node.and_then(|it| Some((it, doors.get_mut(&it)?))) else {
-                lock(&self.sheet).add(ClusterFact::Strangers, 1);
+                lock(&self.metrics).add(ClusterMetric::Strangers, 1);
                 continue;
             };
             match door.open(self.now(), &buffer[..length], &mut answer) {
@@ -595,15 +595,15 @@ impl Shared {
     }
 
     fn count(&self, out: &Out, serves: &mut Vec<u16>) {
-        let sheet = lock(&self.sheet);
+        let metrics = lock(&self.metrics);
         match out {
             Out::Order(GroupOrder::Activate { group, epoch, is_current }) => {
-                sheet.add(ClusterFact::Activations, 1);
+                metrics.add(ClusterMetric::Activations, 1);
                 tracing::debug!(target: "replica", %group, epoch, is_current, "serves");
                 serves.push(group.0);
             }
-            Out::Order(GroupOrder::Delta { .. }) => sheet.add(ClusterFact::Applied, 1),
-            Out::Order(GroupOrder::Slice { cursor: 0, .. }) => sheet.add(ClusterFact::Fills, 1),
+            Out::Order(GroupOrder::Delta { .. }) => metrics.add(ClusterMetric::Applied, 1),
+            Out::Order(GroupOrder::Slice { cursor: 0, .. }) => metrics.add(ClusterMetric::Fills, 1),
             Out::Order(GroupOrder::Node { node, is_alive: true }) => {
                 tracing::info!(target: "replica", %node, "a node of the cluster is heard");
             }

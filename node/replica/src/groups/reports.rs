@@ -1,6 +1,6 @@
 //! How a node of a cluster stands: rows, alarms and figures for people and programs.
 
-use super::{ClusterFact, Groups};
+use super::{ClusterMetric, Groups};
 use crate::cluster::{GroupStanding, NodeStanding, PROTOCOL};
 use crate::locking::lock;
 use crate::reports::stuck_text;
@@ -130,7 +130,7 @@ impl Groups {
 
     /// What it counts.
     #[must_use]
-    pub fn cells(&self) -> event::Cells {
+    pub fn cells(&self) -> event::MetricCells {
         let now = self.shared.now();
         let inner = lock(&self.shared.inner);
         let served: Vec<_> = inner.cluster.groups().filter(|it| it.is_active).collect();
@@ -141,16 +141,16 @@ impl Groups {
         let unfollowed = served.iter().filter(|it| it.standbys.is_empty()).count();
         let (lag, octets) = served.iter().map(|it| it.lag).max().unwrap_or_default();
         let fit = lock(&self.shared.track).is_fit();
-        let sheet = lock(&self.shared.sheet);
-        sheet.set(ClusterFact::Serves, served.len() as u64);
-        sheet.set(ClusterFact::Unfollowed, unfollowed as u64);
-        sheet.set(ClusterFact::Nodes, alive as u64);
-        sheet.set(ClusterFact::Lag, lag);
-        sheet.set(ClusterFact::LagBytes, octets as u64);
-        sheet.set(ClusterFact::Fit, fit.into());
-        sheet.set(ClusterFact::Overflows, overflows);
-        sheet.set(ClusterFact::TooLong, too_long);
-        sheet.cells()
+        let metrics = lock(&self.shared.metrics);
+        metrics.set(ClusterMetric::Serves, served.len() as u64);
+        metrics.set(ClusterMetric::Unfollowed, unfollowed as u64);
+        metrics.set(ClusterMetric::Nodes, alive as u64);
+        metrics.set(ClusterMetric::Lag, lag);
+        metrics.set(ClusterMetric::LagBytes, octets as u64);
+        metrics.set(ClusterMetric::Fit, fit.into());
+        metrics.set(ClusterMetric::Overflows, overflows);
+        metrics.set(ClusterMetric::TooLong, too_long);
+        metrics.cells()
     }
 }
 

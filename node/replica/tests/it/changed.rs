@@ -1,6 +1,6 @@
 //! What of a node's section changes while it serves: its peer, its arbiter, its addresses.
 
-use event::{Cells, Reading};
+use event::{MetricCells, Sample};
 use replica::{ArbiterServer, Keys, Node, Replica, Role, Terms};
 use runtime::{Orders, Replication as _};
 use std::net::{SocketAddr, UdpSocket};
@@ -42,9 +42,9 @@ fn start(section: &Replica, key: &str) -> Node {
     node
 }
 
-fn count(cells: &Cells, name: &str) -> u64 {
-    match cells.readings().find(|(row, _)| row.name == name) {
-        Some((_, Reading::Value(count))) => count,
+fn count(cells: &MetricCells, name: &str) -> u64 {
+    match cells.samples().find(|(row, _)| row.name == name) {
+        Some((_, Sample::Value(count))) => count,
         other => panic!("{other:?}"),
     }
 }

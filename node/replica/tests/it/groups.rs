@@ -155,7 +155,7 @@ impl Function for Store {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }
@@ -437,9 +437,9 @@ fn posts_cross_the_link_once_and_in_order_and_strangers_are_counted() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let count = |name: &str| {
         let cells = cluster.node(1).groups.cells();
-        let found = cells.readings().find(|(row, _)| row.name == name);
+        let found = cells.samples().find(|(row, _)| row.name == name);
         match found {
-            Some((_, event::Reading::Value(count))) => count,
+            Some((_, event::Sample::Value(count))) => count,
             other => panic!("{other:?}"),
         }
     };

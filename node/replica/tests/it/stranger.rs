@@ -1,6 +1,6 @@
 //! What comes on the link, or to an arbiter, from anybody but the other node changes nothing.
 
-use event::{Cells, Reading};
+use event::{MetricCells, Sample};
 use replica::{ArbiterServer, Keys, Node, Replica, Role, Terms, field};
 use runtime::{Orders, Replication as _};
 use std::net::{SocketAddr, UdpSocket};
@@ -20,10 +20,10 @@ fn strangers(node: &Node) -> u64 {
     count(&node.cells(), "replica_strangers_total")
 }
 
-fn count(cells: &Cells, name: &str) -> u64 {
-    let mut readings = cells.readings();
+fn count(cells: &MetricCells, name: &str) -> u64 {
+    let mut readings = cells.samples();
     match readings.find(|(row, _)| row.name == name) {
-        Some((_, Reading::Value(count))) => count,
+        Some((_, Sample::Value(count))) => count,
         other => panic!("{other:?}"),
     }
 }

@@ -154,7 +154,7 @@ impl Function for Caller {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }

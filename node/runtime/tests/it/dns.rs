@@ -157,7 +157,7 @@ fn the_three_steps_of_rfc_3263_are_answered_and_cached() {
     look(&running, &events, "host:core.example.org");
     look(&running, &events, "naptr:example.org");
     assert_eq!(server.asked.load(SeqCst), asked, "the second time comes from the cache");
-    assert_eq!(count(&running, RuntimeFact::Resolved), 5);
+    assert_eq!(count(&running, RuntimeMetric::Resolved), 5);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_server_that_says_nothing_gives_an_empty_answer_and_too_many_questions_are_s
         });
         assert_eq!(answer, Answer::Host(Vec::new()));
     }
-    until("three are counted", || count(&running, RuntimeFact::ResolveShed) == 3);
+    until("three are counted", || count(&running, RuntimeMetric::ResolveShed) == 3);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn only_those_who_are_near_enough_are_accepted_and_heard() {
             let refused = Sink::connect_with(to, 0, ttl(far));
             assert!(refused.is_none_or(|mut sink| sink.rest().is_empty()));
         }
-        assert_eq!(told.sum(&running, RuntimeFact::TooFar), 2);
+        assert_eq!(told.sum(&running, RuntimeMetric::TooFar), 2);
         let mut sink = Sink::connect_with(to, 0, ttl(254)).unwrap();
         told.up();
         speaks(&mut sink, &told);

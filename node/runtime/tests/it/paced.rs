@@ -15,7 +15,7 @@ fn owned_and_shared_pieces_arrive_in_order_and_each_octet_is_told_once() {
     let (octets, left, waited) = told.written_until(24 << 20);
     assert_eq!((octets, left), (24 << 20, 0));
     assert!(waited, "some of it waited in the runtime");
-    assert_eq!(told.sum(&running, RuntimeFact::SendShed), 0);
+    assert_eq!(told.sum(&running, RuntimeMetric::SendShed), 0);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn what_goes_to_a_connection_of_another_shard_arrives_whole_and_is_told_to_the_o
     let (octets, left, _) = told.written_until(8 * (6 << 20));
     assert_eq!((octets, left), (8 * (6 << 20), 0));
     assert_eq!(told.shards(), [0], "the owner is told, nobody else");
-    assert_eq!(told.sum(&running, RuntimeFact::RingShed), 0);
+    assert_eq!(told.sum(&running, RuntimeMetric::RingShed), 0);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_reader_that_stops_costs_no_more_than_its_window_and_gets_all_of_it_later() 
     let (running, told) = launch(spec(1), plan);
     let mut sink = Sink::connect(running.local_addr(PortId(0)), 4_096);
     std::thread::sleep(Duration::from_millis(300));
-    let before = told.sum(&running, RuntimeFact::Queued);
+    let before = told.sum(&running, RuntimeMetric::Queued);
     assert!(before > 0 && before <= 256 << 10, "{before} octets wait");
     let turns = told.turns(&running);
     std::thread::sleep(Duration::from_millis(300));
@@ -66,7 +66,7 @@ fn whoever_passes_the_limit_loses_the_connection_with_a_reason_and_nothing_from_
     assert_eq!(why, "more waits for the far end than its queue may hold");
     let got = sink.rest();
     assert!(got.iter().enumerate().all(|(at, &octet)| octet == stream_octet(at)));
-    assert_eq!(told.sum(&running, RuntimeFact::SendShed), 0);
+    assert_eq!(told.sum(&running, RuntimeMetric::SendShed), 0);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_connection_may_stand_without_a_word_for_ever() {
     std::thread::sleep(Duration::from_millis(100));
     sink.say(&[1, 2, 3]);
     assert_eq!(told.message().1, octets_of(&[1, 2, 3]));
-    assert_eq!(told.sum(&running, RuntimeFact::TimedOut), 0);
+    assert_eq!(told.sum(&running, RuntimeMetric::TimedOut), 0);
 }
 
 #[test]
@@ -144,6 +144,6 @@ fn messages_for_a_shard_that_is_behind_wait_with_their_sender_and_none_is_lost()
         *sender += 1;
     }
     assert_eq!(next, [MESSAGES as u32; 4]);
-    assert_eq!(told.sum(&running, RuntimeFact::RingShed), 0);
+    assert_eq!(told.sum(&running, RuntimeMetric::RingShed), 0);
     drop(threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>());
 }

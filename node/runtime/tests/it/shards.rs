@@ -46,7 +46,7 @@ fn each_message_is_stepped_on_the_shard_that_owns_it_and_answered_from_the_same_
         });
         assert_eq!(shard, u16::from(n) % 3);
     }
-    assert!(count(&running, RuntimeFact::Steered) > 0);
+    assert!(count(&running, RuntimeMetric::Steered) > 0);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_panic_costs_the_state_of_its_shard_and_everything_is_served_on() {
     assert_eq!((crashes.len(), crashes[0].0), (1, 0));
     let (_, why) = crashes[0].1.last.clone().unwrap();
     assert_eq!(why, "told to panic: of the test");
-    assert_eq!(count(&running, RuntimeFact::Crashed), 1);
+    assert_eq!(count(&running, RuntimeMetric::Crashed), 1);
     until("both run", || running.states().iter().all(|state| *state == ShardState::Running));
     assert!(running.failures().is_empty());
     for n in 0..20u8 {
@@ -307,7 +307,7 @@ fn a_kept_port_may_change_its_number_and_keeps_its_connections() {
         (ports[0].id, ports[1].id) = (ports[1].id, ports[0].id);
         running.configure(Arc::new(Behaviour { quiet: true, ..steering() }), ports).unwrap();
     }
-    assert_eq!(count(&running, RuntimeFact::Accepted), 1);
+    assert_eq!(count(&running, RuntimeMetric::Accepted), 1);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_removed_port_is_closed_its_connections_are_told_and_sends_to_it_are_counted
     let remote: SocketAddr = stream.local_addr().unwrap();
     say(&running, 1, remote, &[("transport", "tcp")]);
     say(&running, 0, remote, &[("transport", "tcp")]); // a datagram port
-    until("both are counted", || count(&running, RuntimeFact::Unroutable) == 2);
+    until("both are counted", || count(&running, RuntimeMetric::Unroutable) == 2);
     running.configure(Arc::new(Behaviour::default()), Vec::new()).unwrap();
     UdpSocket::bind(udp).expect("the address is free again");
 }
@@ -377,13 +377,13 @@ fn a_buffer_that_overflows_in_the_kernel_is_counted() {
     let to = running.local_addr(PortId(0));
     let socket = client();
     socket.send_to(b"sleep:300", to).unwrap();
-    until("it was taken", || count(&running, RuntimeFact::MessageIn) == 1);
+    until("it was taken", || count(&running, RuntimeMetric::MessageIn) == 1);
     for _ in 0..200 {
         socket.send_to(&[0; 1_000], to).unwrap();
     }
     until("the next datagram tells", || {
         socket.send_to(b"x", to).unwrap();
-        count(&running, RuntimeFact::KernelDropped) > 0
+        count(&running, RuntimeMetric::KernelDropped) > 0
     });
 }
 
@@ -402,6 +402,6 @@ fn a_ring_that_is_full_sheds_and_counts() {
                 let _ = socket.send_to(&[1, 2, 3], to);
             }
         }
-        count(&running, RuntimeFact::RingShed) > 0
+        count(&running, RuntimeMetric::RingShed) > 0
     });
 }

@@ -51,8 +51,8 @@ fn a_connection_is_told_up_its_messages_are_answered_and_its_end_is_told() {
         assert_eq!(receive(&mut stream), b"ping");
         drop(stream);
         assert_eq!(down(&events).0, flow);
-        assert_eq!(count(&running, RuntimeFact::Accepted), 1);
-        until("the gauge falls", || count(&running, RuntimeFact::Connections) == 0);
+        assert_eq!(count(&running, RuntimeMetric::Accepted), 1);
+        until("the gauge falls", || count(&running, RuntimeMetric::Connections) == 0);
     }
 }
 
@@ -111,7 +111,7 @@ fn what_is_no_message_or_too_long_ends_the_connection() {
         assert_eq!(down(&events).1, want);
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
     }
-    assert_eq!(count(&running, RuntimeFact::Broken), 2);
+    assert_eq!(count(&running, RuntimeMetric::Broken), 2);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn speaking_first_opens_one_connection_and_keeps_it() {
     assert_eq!(up(&events).remote, remote);
     say(&running, 0, remote, &[("transport", "tcp"), ("text", "again")]);
     assert_eq!(receive(&mut stream), b"again");
-    assert_eq!(count(&running, RuntimeFact::Opened), 1);
+    assert_eq!(count(&running, RuntimeMetric::Opened), 1);
     // And what comes back over it arrives.
     stream.write_all(&framed(b"answer")).unwrap();
     assert_eq!(receive(&mut stream), b"answer");
@@ -153,7 +153,7 @@ fn a_refused_connection_is_told_with_the_flow_as_sent_and_not_retried_at_once() 
         assert_eq!((flow.remote, flow.conn), (gone, ConnId(0)));
         assert!(why.contains("refused"), "{why}");
     }
-    assert!(count(&running, RuntimeFact::ConnectFailed) < 3, "backing off");
+    assert!(count(&running, RuntimeMetric::ConnectFailed) < 3, "backing off");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_far_end_that_hangs_up_at_once_is_not_called_again_at_once() {
     assert_ne!(down(&events).0.conn, ConnId(0), "it stood");
     say(&running, 0, remote, &[("transport", "tcp")]);
     assert_eq!(down(&events).0.conn, ConnId(0), "it was not opened again");
-    assert_eq!(count(&running, RuntimeFact::Opened), 1);
+    assert_eq!(count(&running, RuntimeMetric::Opened), 1);
 }
 
 #[test]
@@ -181,10 +181,10 @@ fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
     for n in 0..40u8 {
         stream.write_all(&framed(&[n; 5_000])).unwrap();
     }
-    until("something is shed", || count(&running, RuntimeFact::SendShed) > 0);
-    until("all came in", || count(&running, RuntimeFact::MessageIn) == 40);
-    until("the gauge shows it", || count(&running, RuntimeFact::Queued) > 50_000);
-    let sent = count(&running, RuntimeFact::MessageOut);
+    until("something is shed", || count(&running, RuntimeMetric::SendShed) > 0);
+    until("all came in", || count(&running, RuntimeMetric::MessageIn) == 40);
+    until("the gauge shows it", || count(&running, RuntimeMetric::Queued) > 50_000);
+    let sent = count(&running, RuntimeMetric::MessageOut);
     let mut last = 0;
     for _ in 0..sent {
         let payload = receive(&mut stream);
@@ -192,7 +192,7 @@ fn a_slow_reader_loses_the_newest_messages_whole_and_keeps_its_connection() {
         assert!(payload[0] >= last, "the order stays");
         last = payload[0];
     }
-    assert_eq!(sent + count(&running, RuntimeFact::SendShed), 40 * 200);
+    assert_eq!(sent + count(&running, RuntimeMetric::SendShed), 40 * 200);
     stream.write_all(&framed(b"close")).unwrap();
     assert_eq!(receive(&mut stream), b"bye", "the connection still works");
 }
@@ -208,7 +208,7 @@ fn a_reader_that_stalls_for_too_long_is_given_up() {
         stream.write_all(&framed(&[1; 5_000])).unwrap();
     }
     assert_eq!(down(&events).1, "the far end does not read");
-    assert_eq!(count(&running, RuntimeFact::TimedOut), 1);
+    assert_eq!(count(&running, RuntimeMetric::TimedOut), 1);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn closing_sends_what_was_sent_before_and_tells_nothing() {
     assert_eq!(receive(&mut stream), b"bye");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     drop(stream);
-    until("it is gone", || count(&running, RuntimeFact::Connections) == 0);
+    until("it is gone", || count(&running, RuntimeMetric::Connections) == 0);
     drop(running);
     assert!(!events.iter().any(|seen| matches!(seen, Seen::Down(..))));
 }
@@ -257,7 +257,7 @@ fn a_table_full_of_those_who_speak_refuses_newcomers_and_counts_them() {
     }
     let mut third = connect(to);
     assert_eq!(third.read(&mut [0]).unwrap_or(0), 0);
-    assert_eq!(count(&running, RuntimeFact::Refused), 1);
+    assert_eq!(count(&running, RuntimeMetric::Refused), 1);
     drop((first, second));
 }
 
@@ -268,7 +268,7 @@ fn a_connection_is_opened_out_of_a_table_that_one_host_has_filled() {
         spec.streams.connections_max = 16;
         let (running, events) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
         let mut host: Vec<_> = (0..16).map(|_| connect(running.local_addr(PortId(0)))).collect();
-        until("they are taken", || count(&running, RuntimeFact::Accepted) == 16);
+        until("they are taken", || count(&running, RuntimeMetric::Accepted) == 16);
         for stream in host.iter_mut().filter(|_| spoken) {
             stream.write_all(&framed(b"here")).unwrap();
             assert_eq!(receive(stream), b"here");
@@ -280,7 +280,7 @@ fn a_connection_is_opened_out_of_a_table_that_one_host_has_filled() {
             matches!(seen, Seen::Up(_, flow) if flow.remote == remote).then_some(())
         });
         assert_eq!(receive(&mut core.accept().unwrap().0), b"INVITE");
-        assert_eq!(count(&running, RuntimeFact::Refused), 0);
+        assert_eq!(count(&running, RuntimeMetric::Refused), 0);
     }
 }
 
@@ -333,7 +333,7 @@ fn what_goes_to_an_alias_goes_over_the_connection_that_bears_it() {
     let params = [("transport", "tcp"), ("text", "back")];
     say(&running, 0, alias.parse().unwrap(), &params);
     assert_eq!(receive(&mut stream), b"back");
-    assert_eq!(count(&running, RuntimeFact::Opened), 0);
+    assert_eq!(count(&running, RuntimeMetric::Opened), 0);
     drop(stream);
     let gone = down(&events).0;
     say(&running, 0, alias.parse().unwrap(), &params);
@@ -351,16 +351,16 @@ fn the_queue_for_a_slow_reader_is_as_long_as_its_port_says_now() {
     let text = "x".repeat(60_000);
     let params = [("transport", "tcp"), ("text", text.as_str()), ("times", "400")];
     say(&running, 0, flow.remote, &params);
-    until("what does not fit is shed", || count(&running, RuntimeFact::SendShed) > 0);
-    assert!(count(&running, RuntimeFact::Queued) <= 61_000, "no more than the last one's rest");
+    until("what does not fit is shed", || count(&running, RuntimeMetric::SendShed) > 0);
+    assert!(count(&running, RuntimeMetric::Queued) <= 61_000, "no more than the last one's rest");
     let mut ports: Vec<PortSpec> = running.ports().into_iter().map(|(spec, _)| spec).collect();
     ports[0].stream_mut().unwrap().queue_bytes_max = None;
     running.configure(std::sync::Arc::new(Behaviour::default()), ports).unwrap();
-    let shed = count(&running, RuntimeFact::SendShed);
+    let shed = count(&running, RuntimeMetric::SendShed);
     say(&running, 0, flow.remote, &[("transport", "tcp"), ("text", text.as_str()), ("times", "9")]);
-    until("they wait", || count(&running, RuntimeFact::Queued) > 9 * 60_000);
+    until("they wait", || count(&running, RuntimeMetric::Queued) > 9 * 60_000);
     assert_eq!(
-        count(&running, RuntimeFact::SendShed),
+        count(&running, RuntimeMetric::SendShed),
         shed,
         "the connection stands and takes more"
     );
@@ -374,8 +374,8 @@ fn a_source_that_fills_the_table_with_idle_connections_makes_room_for_others() {
     spec.streams.connections_max = 64;
     let (running, _events) = launch(spec, Behaviour { quiet: true, ..Behaviour::default() });
     let idle: Vec<_> = (0..100).map(|_| connect(running.local_addr(PortId(0)))).collect();
-    until("they are taken", || count(&running, RuntimeFact::Accepted) >= 100);
-    let displaced = count(&running, RuntimeFact::Displaced);
+    until("they are taken", || count(&running, RuntimeMetric::Accepted) >= 100);
+    let displaced = count(&running, RuntimeMetric::Displaced);
     assert!(displaced >= 36, "{displaced} made room for the others of their source");
     let mut honest: Vec<_> = (0..10).map(|_| connect(running.local_addr(PortId(1)))).collect();
     for (n, stream) in (0u8..).zip(&mut honest) {
@@ -384,12 +384,12 @@ fn a_source_that_fills_the_table_with_idle_connections_makes_room_for_others() {
     }
     // Another wave from the first source costs those who spoke nothing.
     let more: Vec<_> = (0..100).map(|_| connect(running.local_addr(PortId(0)))).collect();
-    until("they are taken", || count(&running, RuntimeFact::Accepted) >= 210);
+    until("they are taken", || count(&running, RuntimeMetric::Accepted) >= 210);
     for (n, stream) in (0u8..).zip(&mut honest) {
         stream.write_all(&framed(&[n])).unwrap();
         assert_eq!(receive(stream), [n]);
     }
-    assert_eq!(count(&running, RuntimeFact::Refused), 0);
+    assert_eq!(count(&running, RuntimeMetric::Refused), 0);
     drop((idle, more));
 }
 
@@ -411,7 +411,7 @@ fn an_octet_now_and_then_is_no_message_and_the_connection_is_closed() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(down(&events).1, "no whole message came in time");
-    assert_eq!(count(&running, RuntimeFact::Mute), 1);
+    assert_eq!(count(&running, RuntimeMetric::Mute), 1);
     spoke.write_all(&framed(b"still")).unwrap();
     assert_eq!(receive(&mut spoke), b"still", "who has spoken may be silent");
 }

@@ -108,8 +108,8 @@ fn two_functions_talk_over_tls_and_the_far_end_is_known_by_its_address() {
     say(&client, 0, server.local_addr(PortId(0)), &[TLS, ("text", "ping")]);
     assert_eq!(message(&served), framed(b"ping"));
     assert_eq!(message(&events), framed(b"ping"));
-    assert_eq!(count(&server, RuntimeFact::Accepted), 1);
-    assert_eq!(count(&client, RuntimeFact::Opened), 1);
+    assert_eq!(count(&server, RuntimeMetric::Accepted), 1);
+    assert_eq!(count(&client, RuntimeMetric::Opened), 1);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn the_name_that_the_function_gives_decides_over_the_certificate() {
     let (wrong, events) = client(trusting(&authority));
     say(&wrong, 0, to, &[TLS]);
     assert_eq!(why(&events), "its certificate carries another name");
-    assert_eq!(count(&wrong, RuntimeFact::ConnectFailed), 1);
+    assert_eq!(count(&wrong, RuntimeMetric::ConnectFailed), 1);
     let (right, _events) = client(trusting(&authority));
     say(&right, 0, to, &[TLS, ("name", "core.example.org")]);
     assert_eq!(message(&served), framed(b"hello"));
@@ -177,7 +177,7 @@ fn a_server_signed_by_a_stranger_is_refused_unless_verification_is_off() {
     let (careful, events) = client(trusting(&authority));
     say(&careful, 0, to, &[TLS]);
     assert_eq!(why(&events), "its certificate is not signed by a root that we trust");
-    until("the server counts it", || count(&server, RuntimeFact::HandshakeFailed) == 1);
+    until("the server counts it", || count(&server, RuntimeMetric::HandshakeFailed) == 1);
     let (careless, _events) = client(TlsSpec { verify: false, ..TlsSpec::default() });
     say(&careless, 0, to, &[TLS]);
     assert_eq!(message(&served), framed(b"hello"));
@@ -199,8 +199,8 @@ fn mutual_tls_lets_in_who_shows_a_certificate_of_the_roots_and_nobody_else() {
     let (outsider, events) = client(TlsSpec { certificate, key, ..trusting(&authority) });
     say(&outsider, 0, to, &[TLS]);
     assert_eq!(why(&events), "it refused the TLS session (alert)");
-    until("both are counted", || count(&server, RuntimeFact::HandshakeFailed) == 2);
-    assert_eq!(count(&server, RuntimeFact::Accepted), 1);
+    until("both are counted", || count(&server, RuntimeMetric::HandshakeFailed) == 2);
+    assert_eq!(count(&server, RuntimeMetric::Accepted), 1);
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn a_client_that_never_shakes_hands_is_given_up() {
     spec.streams.connect_timeout = Duration::from_millis(50);
     let (server, _served) = launch(spec, Behaviour::default());
     let silent = TcpStream::connect(server.local_addr(PortId(0))).unwrap();
-    until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
-    until("its place is free", || count(&server, RuntimeFact::Connections) == 0);
+    until("it is counted", || count(&server, RuntimeMetric::HandshakeFailed) == 1);
+    until("its place is free", || count(&server, RuntimeMetric::Connections) == 0);
     drop(silent);
 }
 
@@ -283,7 +283,7 @@ fn bytes_that_are_no_tls_end_the_connection_with_a_count() {
     let mut answer = Vec::new();
     // An alert, then the end (or a reset, for what was not read).
     let _ = stream.read_to_end(&mut answer);
-    until("it is counted", || count(&server, RuntimeFact::HandshakeFailed) == 1);
+    until("it is counted", || count(&server, RuntimeMetric::HandshakeFailed) == 1);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn openssl_resumes_its_session_with_either_version_and_it_is_counted() {
         assert!(first.contains("Verify return code: 0"), "{first}");
         let again = openssl(to, &authority, &[version, "-sess_in", &file]);
         assert!(again.contains("Reused, TLSv1"), "{again}");
-        until("it is counted", || count(&server, RuntimeFact::Resumed) == n as u64 + 1);
+        until("it is counted", || count(&server, RuntimeMetric::Resumed) == n as u64 + 1);
     }
 }
 
@@ -345,10 +345,10 @@ fn a_client_resumes_towards_a_server_that_it_knows() {
         say(&client, 0, to, &[TLS, ("text", "close")]);
         assert_eq!(message(&events), framed(b"bye"));
         let _ = why(&events);
-        assert_eq!(count(&client, RuntimeFact::Resumed), n);
-        until("its place is free", || count(&client, RuntimeFact::Connections) == 0);
+        assert_eq!(count(&client, RuntimeMetric::Resumed), n);
+        until("its place is free", || count(&client, RuntimeMetric::Connections) == 0);
     }
-    assert_eq!(count(&server, RuntimeFact::Accepted), 2);
+    assert_eq!(count(&server, RuntimeMetric::Accepted), 2);
     drop(served);
 }
 
@@ -380,10 +380,10 @@ fn messages_are_answered_while_more_handshakes_wait_than_may_and_the_newest_are_
             let length = socket.recv(&mut answer).unwrap();
             assert_eq!(&answer[..length], n.to_be_bytes(), "one answer for each, in order");
         }
-        count(&server, RuntimeFact::Accepted) >= 300
+        count(&server, RuntimeMetric::Accepted) >= 300
     });
     let more: Vec<_> = (0..HANDSHAKES_MAX).map(|_| TcpStream::connect(tls).unwrap()).collect();
-    until("the newest are shed", || count(&server, RuntimeFact::HandshakeShed) > 0);
+    until("the newest are shed", || count(&server, RuntimeMetric::HandshakeShed) > 0);
     over.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(storm.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>() > 0);
     drop((silent, more));
@@ -438,10 +438,10 @@ fn a_source_that_fills_the_handshakes_with_silence_makes_room_for_others() {
     let (to, trusting, ends) =
         (server.local_addr(PortId(1)), trusting(&authority), Arc::clone(&over));
     let honest = std::thread::spawn(move || shake_until(to, &trusting, &ends));
-    until("another source shakes hands", || count(&server, RuntimeFact::Accepted) >= 20);
+    until("another source shakes hands", || count(&server, RuntimeMetric::Accepted) >= 20);
     over.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(honest.join().unwrap() > 0);
-    assert!(count(&server, RuntimeFact::HandshakeShed) > 0, "the silent ones made room");
+    assert!(count(&server, RuntimeMetric::HandshakeShed) > 0, "the silent ones made room");
     drop(silent);
 }
 
@@ -460,12 +460,12 @@ fn a_source_that_fills_the_table_with_silent_handshakes_makes_room_for_others_at
         .map(|_| TcpStream::connect(server.local_addr(PortId(0))).unwrap())
         .collect();
     until("they make room for each other", || {
-        count(&server, RuntimeFact::Displaced) >= CONNECTIONS_MAX as u64
+        count(&server, RuntimeMetric::Displaced) >= CONNECTIONS_MAX as u64
     });
     let (client, events) = client(trusting(&authority));
     say(&client, 0, server.local_addr(PortId(1)), &[TLS, ("text", "ping")]);
     assert_eq!(message(&events), framed(b"ping"));
-    assert_eq!(count(&server, RuntimeFact::Refused), 0);
+    assert_eq!(count(&server, RuntimeMetric::Refused), 0);
     // Their handshakes are over at once, and the function heard of none.
     let mut first = &silent[0];
     first.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -55,8 +55,8 @@ fn runs_of_many_sizes_arrive_whole_and_in_order() {
             }
         }
         let messages = 4 * 3 * copies as u64;
-        until("the count", || count(&running, RuntimeFact::MessageOut) == messages);
-        assert!(count(&running, RuntimeFact::SendBatch) < messages, "runs travel as one");
+        until("the count", || count(&running, RuntimeMetric::MessageOut) == messages);
+        assert!(count(&running, RuntimeMetric::SendBatch) < messages, "runs travel as one");
     }
 }
 
@@ -136,7 +136,7 @@ fn a_far_end_that_is_not_there_is_told_to_the_function() {
         let socket = client(ip);
         socket.send_to(b"ping", running.local_addr(PortId(0))).unwrap();
         assert_eq!(receive(&socket).0, b"ping");
-        assert_eq!(count(&running, RuntimeFact::Unreachable), 1);
+        assert_eq!(count(&running, RuntimeMetric::Unreachable), 1);
     }
 }
 
@@ -178,7 +178,7 @@ fn a_datagram_that_the_kernel_refuses_is_counted_and_told_and_the_others_leave()
     say(&running, 0, socket.local_addr().unwrap(), &[("text", &text)]);
     say(&running, 0, socket.local_addr().unwrap(), &[]);
     assert_eq!(receive(&socket).0, b"hello");
-    until("all are counted", || count(&running, RuntimeFact::SendRefused) == 4);
+    until("all are counted", || count(&running, RuntimeMetric::SendRefused) == 4);
     let remote = wait_for(&events, |seen| match seen {
         Seen::Down(_, flow, _) => Some(flow.remote),
         _ => None,
@@ -194,12 +194,12 @@ fn the_plain_counters_add_up() {
         socket.send_to(b"12345", running.local_addr(PortId(0))).unwrap();
         receive(&socket);
     }
-    until("the last is counted", || count(&running, RuntimeFact::MessageOut) == 10);
-    assert_eq!(count(&running, RuntimeFact::MessageIn), 10);
-    assert_eq!(count(&running, RuntimeFact::BytesIn), 50);
-    assert_eq!(count(&running, RuntimeFact::BytesOut), 50);
-    assert!(count(&running, RuntimeFact::ReceiveBatch) > 0);
-    until("the turns are timed", || count(&running, RuntimeFact::TurnTime) > 0);
+    until("the last is counted", || count(&running, RuntimeMetric::MessageOut) == 10);
+    assert_eq!(count(&running, RuntimeMetric::MessageIn), 10);
+    assert_eq!(count(&running, RuntimeMetric::BytesIn), 50);
+    assert_eq!(count(&running, RuntimeMetric::BytesOut), 50);
+    assert!(count(&running, RuntimeMetric::ReceiveBatch) > 0);
+    until("the turns are timed", || count(&running, RuntimeMetric::TurnTime) > 0);
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Function for Hander {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }
@@ -120,13 +120,13 @@ impl Site {
         self.seen.recv_timeout(PATIENCE).expect("it comes")
     }
 
-    fn counted(&self, fact: RuntimeFact) -> u64 {
-        let name = event::Fact::row(fact).name;
+    fn counted(&self, metric: RuntimeMetric) -> u64 {
+        let name = event::Metric::row(metric).name;
         let cells = self.running.port_cells();
-        let all = cells.iter().flat_map(|(_, cells)| cells).flat_map(event::Cells::readings);
+        let all = cells.iter().flat_map(|(_, cells)| cells).flat_map(event::MetricCells::samples);
         let values = all.filter(|(row, _)| row.name == name).map(|(_, reading)| match reading {
-            event::Reading::Value(value) => value,
-            event::Reading::Histogram { count, .. } => count,
+            event::Sample::Value(value) => value,
+            event::Sample::Histogram { count, .. } => count,
         });
         values.sum()
     }
@@ -144,8 +144,8 @@ fn work_wakes_the_shard_that_it_is_for_and_comes_in_order_from_each() {
             }
         }
     }
-    assert_eq!(site.counted(RuntimeFact::Handed), 9 * 3_000);
-    assert_eq!(site.counted(RuntimeFact::HandedBack), 0);
+    assert_eq!(site.counted(RuntimeMetric::Handed), 9 * 3_000);
+    assert_eq!(site.counted(RuntimeMetric::HandedBack), 0);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn what_a_slow_shard_has_no_room_for_comes_back_and_others_are_not_held_up() {
         }
     }
     assert!(taken.is_sorted() && back.is_sorted() && of_other.iter().copied().eq(0..1_000));
-    assert_eq!(site.counted(RuntimeFact::HandedBack), back.len() as u64);
+    assert_eq!(site.counted(RuntimeMetric::HandedBack), back.len() as u64);
     assert!(back.len() as u64 > TOO_MANY / 2, "a queue is bounded: {} came back", back.len());
     taken.extend(back);
     taken.sort_unstable();
@@ -185,7 +185,7 @@ fn the_piece_that_a_shard_dies_of_is_lost_and_those_behind_it_are_the_new_functi
     drop(gate);
     let all = (POISON - 10..POISON).chain(POISON + 1..POISON + 10);
     all.for_each(|piece| assert_eq!(site.next(), Seen::Work { on: 1, from: 0, piece }));
-    assert_eq!(site.counted(RuntimeFact::Crashed), 1);
+    assert_eq!(site.counted(RuntimeMetric::Crashed), 1);
 }
 
 #[test]

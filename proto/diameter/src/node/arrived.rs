@@ -5,7 +5,7 @@ use super::room::{Holder, Room};
 use super::route::{Decision, Destination};
 use crate::codec::{Flags, HEADER_OCTETS, Header, Message, Offence, ResultCode, append, stamp};
 use crate::effects::{Indication, RequestId};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
@@ -98,7 +98,7 @@ impl Node {
         let own = self.settings.host.as_bytes();
         let mut route = message.avps().all(&base::ROUTE_RECORD);
         if route.any(|it| it.data.eq_ignore_ascii_case(own)) {
-            self.count(Fact::Loops);
+            self.count(Metric::Loops);
             let offence = Self::refused(ResultCode::LoopDetected, "the request was here before");
             return self.refuse(id, way, octets, offence);
         }
@@ -116,10 +116,10 @@ impl Node {
     /// Answers a request with what is wrong.
     pub(super) fn refuse(&mut self, id: PeerId, way: Connection, octets: &[u8], why: Offence) {
         if why.code.is_protocol_error() {
-            self.count(Fact::ErrorsOut);
+            self.count(Metric::ErrorsOut);
         }
         if !why.failed.is_empty() || why.malformed.at > 0 {
-            self.count(Fact::Malformed);
+            self.count(Metric::Malformed);
             self.indicate(Indication::Complaint(Some(id), why.clone()));
         }
         let answer = self.refusal(octets, &why);
@@ -140,7 +140,7 @@ impl Node {
             false => Err(ResultCode::UnableToDeliver),
         };
         match sent {
-            Ok(()) => self.count(Fact::RequestsRelayed),
+            Ok(()) => self.count(Metric::RequestsRelayed),
             Err(code) => {
                 let what = "no peer takes the request";
                 self.refuse(id, way, octets, Self::refused(code, what));
@@ -174,8 +174,8 @@ impl Node {
             let offence = Self::refused(ResultCode::UnableToDeliver, what);
             return self.refuse(id, way, octets, offence);
         }
-        self.count(Fact::RequestsRedirected);
-        self.count(Fact::ErrorsOut);
+        self.count(Metric::RequestsRedirected);
+        self.count(Metric::ErrorsOut);
         self.give_answer(id, way, answer.into());
     }
 
@@ -190,7 +190,7 @@ impl Node {
             let offence = Self::refused(ResultCode::ApplicationUnsupported, what);
             return self.refuse(id, way, octets, offence);
         }
-        self.count(Fact::RequestsIn);
+        self.count(Metric::RequestsIn);
         let mark = self.duplicates.mark(message);
         if self.comes_again(id, way, &header, mark) {
             return;
@@ -205,7 +205,7 @@ impl Node {
             if has_room {
                 self.arrived.room.give_back(holder, octets.len());
             }
-            self.count(Fact::Shed);
+            self.count(Metric::Shed);
             let offence = Self::refused(ResultCode::TooBusy, "no room for the request");
             return self.refuse(id, way, octets, offence);
         };
@@ -236,7 +236,7 @@ impl Node {
                 }
             }
         }
-        self.count(Fact::Duplicates);
+        self.count(Metric::Duplicates);
         true
     }
 
@@ -244,7 +244,7 @@ impl Node {
     pub(super) fn answer(&mut self, request: RequestId, octets: Vec<u8>) {
         let RequestId(key) = request;
         let Some(held) = self.arrived.slots.at(key) else {
-            return self.count(Fact::AnswersLost);
+            return self.count(Metric::AnswersLost);
         };
         let (Some(header), Some(peer)) = (held.header, held.peer) else { return };
         let (ways, mark) = (held.ways.clone(), held.mark);
@@ -252,7 +252,7 @@ impl Node {
         let mut octets = octets;
         if octets.len() < HEADER_OCTETS {
             self.duplicates.forget(mark);
-            return self.count(Fact::AnswersLost);
+            return self.count(Metric::AnswersLost);
         }
         octets[4] &= !(Flags::REQUEST | Flags::RETRANSMITTED);
         for (peer, way, hop_by_hop) in ways {
@@ -270,7 +270,7 @@ impl Node {
         self.arrived.slots.expire(self.now, &mut due);
         for key in due {
             let Some(held) = self.arrived.slots.at(key) else { continue };
-            self.count(Fact::Unanswered);
+            self.count(Metric::Unanswered);
             let offence =
                 Self::refused(ResultCode::UnableToComply, "the application has not answered");
             let answer = self.refusal(&held.message.clone(), &offence);

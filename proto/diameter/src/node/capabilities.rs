@@ -4,7 +4,7 @@ use super::watchdog::answer_header;
 use super::{Node, State};
 use crate::codec::{AvpWriter, Flags, Header, Message, ResultCode};
 use crate::effects::Indication;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
@@ -58,7 +58,7 @@ impl Node {
         let mut header = answer_header(request);
         if code.is_protocol_error() {
             header.flags.0 |= Flags::ERROR;
-            self.count(Fact::ErrorsOut);
+            self.count(Metric::ErrorsOut);
         }
         let capabilities = self.capabilities(way);
         let peer = self.peer_of(way);
@@ -127,7 +127,7 @@ impl Node {
                 self.send_cea(way, &message.header, ResultCode::Success, None);
             }
             (Err(code), _) => {
-                self.count(Fact::ConnectionsRefused);
+                self.count(Metric::ConnectionsRefused);
                 self.send_cea(way, &message.header, code, None);
                 match own {
                     Some(own) => self.end(own, "its capabilities do not fit any more"),
@@ -163,7 +163,7 @@ impl Node {
     pub(super) fn cea(&mut self, id: PeerId, message: &Message<'_>) {
         let Some(peer) = self.peers.find(id) else { return };
         if !matches!(peer.state, State::WaitICea | State::WaitReturns) {
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         }
         let result = message.avps().find(&base::RESULT_CODE).and_then(|it| it.unsigned32().ok());
         if result != Some(ResultCode::Success.number()) {
@@ -206,7 +206,7 @@ impl Node {
             }
             Ok(_) => self.drop_connection(way),
             Err(offence) => {
-                self.count(Fact::Malformed);
+                self.count(Metric::Malformed);
                 if let Some(header) = super::answer::header(octets)
                     && header.flags.has(Flags::REQUEST)
                     && header.command == base::CAPABILITIES_EXCHANGE.code

@@ -8,10 +8,10 @@ use super::route::Routes;
 use super::{Node, State};
 use crate::dictionary::Dictionary;
 use crate::effects::{DisconnectCause, Out};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::settings::{PEERS_MAX, Parameters, PeerId, PeerSettings, Refused, Settings};
 use crate::timers::{Timer, Timers};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::narrow::{half, halves};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl Node {
             end_to_end: 0,
             random,
             is_closing: false,
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             now,
             out: Vec::new(),
         };
@@ -152,8 +152,8 @@ impl Node {
 
     /// What was counted.
     #[must_use]
-    pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.facts
+    pub const fn metrics(&self) -> &Metrics<Metric> {
+        &self.metrics
     }
 
     /// What stands.

@@ -11,7 +11,7 @@
 use super::{Node, State};
 use crate::codec::{Message, ResultCode};
 use crate::effects::{In, Indication, Out};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use crate::timers::Timer;
@@ -101,7 +101,7 @@ impl Node {
     pub(super) fn accepted(&mut self, way: Connection, local: Vec<IpAddr>) {
         let strangers = self.connections.values().filter(|it| it.end == End::Stranger).count();
         if strangers >= self.settings.parameters.strangers_max || self.is_closing {
-            self.count(Fact::ConnectionsRefused);
+            self.count(Metric::ConnectionsRefused);
             return self.out.push(Out::Close(way));
         }
         self.connections.insert(way, Standing { end: End::Stranger, local });
@@ -134,7 +134,7 @@ impl Node {
             State::Open => {
                 // R-Reject. If the one that stands is dead, it is known the sooner.
                 let asks = !peer.watchdog.is_pending;
-                self.count(Fact::ConnectionsRefused);
+                self.count(Metric::ConnectionsRefused);
                 self.drop_connection(way);
                 if asks {
                     self.probe(id);
@@ -142,7 +142,7 @@ impl Node {
                 return;
             }
             State::WaitConnAckElect | State::WaitReturns | State::Closing => {
-                self.count(Fact::ConnectionsRefused);
+                self.count(Metric::ConnectionsRefused);
                 return self.drop_connection(way);
             }
         };
@@ -156,7 +156,7 @@ impl Node {
     /// RFC 6733 §5.6.4: this node wins if its name is the higher one, and the connection stays
     /// that the peer has opened.
     fn elect(&mut self, id: PeerId) {
-        self.count(Fact::Elections);
+        self.count(Metric::Elections);
         let own = self.settings.host.to_ascii_lowercase();
         let Some(peer) = self.peers.find(id) else { return };
         let wins = own > peer.settings.host.to_ascii_lowercase();
@@ -211,7 +211,7 @@ impl Node {
         peer.why = "";
         peer.pause = machine::Duration::ZERO;
         self.watch(id);
-        self.count(Fact::PeersUp);
+        self.count(Metric::PeersUp);
         self.indicate(Indication::PeerUp(id));
         self.resume(id);
     }
@@ -244,7 +244,7 @@ impl Node {
     }
 
     pub(super) fn down(&mut self, id: PeerId, why: &'static str) {
-        self.count(Fact::PeersDown);
+        self.count(Metric::PeersDown);
         self.indicate(Indication::PeerDown(id, why));
     }
 

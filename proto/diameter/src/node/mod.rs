@@ -19,7 +19,7 @@ pub use peer::{PeerCounts, PeerStatus, State};
 use crate::codec::{Flags, Message};
 use crate::dictionary::Dictionary;
 use crate::effects::{In, Indication, Out};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId, Settings};
 use crate::timers::{Timer, Timers};
@@ -27,7 +27,7 @@ use arrived::Arrived;
 use bytes::Bytes;
 use connect::{End, Standing};
 use duplicates::Duplicates;
-use event::Sheet;
+use event::Metrics;
 use machine::{Machine, Time};
 use peer::Peers;
 use requests::Requests;
@@ -52,7 +52,7 @@ pub struct Node {
     /// The state of the generator of random numbers.
     random: u64,
     is_closing: bool,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     now: Time,
     out: Vec<Out>,
 }
@@ -77,12 +77,12 @@ impl Node {
         self.out.push(Out::Indicate(indication));
     }
 
-    fn count(&self, fact: Fact) {
-        self.facts.add(fact, 1);
+    fn count(&self, metric: Metric) {
+        self.metrics.add(metric, 1);
     }
 
     fn send(&mut self, way: Connection, peer: Option<PeerId>, octets: Bytes) {
-        self.count(Fact::MessagesOut);
+        self.count(Metric::MessagesOut);
         if let Some(peer) = peer.and_then(|id| self.peers.find_mut(id)) {
             peer.counts.messages_out += 1;
         }
@@ -98,9 +98,9 @@ impl Node {
 
     /// A whole message came.
     fn message(&mut self, way: Connection, octets: &Bytes) {
-        self.count(Fact::MessagesIn);
+        self.count(Metric::MessagesIn);
         let id = match self.connections.get(&way).map(|it| it.end) {
-            None => return self.count(Fact::Stray),
+            None => return self.count(Metric::Stray),
             Some(End::Stranger) => return self.stranger(way, octets),
             Some(End::Own(id) | End::Theirs(id)) => id,
         };
@@ -108,7 +108,7 @@ impl Node {
         peer.counts.messages_in += 1;
         if peer.way != Some(way) {
             // In an election: the CER was heard, nothing else is before its end.
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         }
         let header = answer::header(octets);
         let is_of =
@@ -160,7 +160,7 @@ impl Node {
         if header.is_some_and(|it| it.flags.has(Flags::REQUEST)) {
             return self.refuse(id, way, octets, offence);
         }
-        self.count(Fact::Malformed);
+        self.count(Metric::Malformed);
         self.indicate(Indication::Complaint(Some(id), offence));
         let waits = self
             .peers

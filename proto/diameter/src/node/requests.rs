@@ -16,7 +16,7 @@ use super::room::{Holder, Room};
 use super::route::Destination;
 use crate::codec::{Flags, Header, Message, ResultCode, stamp};
 use crate::effects::{Indication, Outcome, Outgoing};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
@@ -142,9 +142,9 @@ impl Node {
             Some((header, to)) => self.begin(Origin::Own(token), message, &header, to, timeout),
         };
         match sent {
-            Ok(()) => self.count(Fact::RequestsOut),
+            Ok(()) => self.count(Metric::RequestsOut),
             Err(code) => {
-                self.count(Fact::NotSent);
+                self.count(Metric::NotSent);
                 self.indicate(Indication::Answer(token, Outcome::NotSent(code)));
             }
         }
@@ -181,12 +181,12 @@ impl Node {
         let (octets, requests) = (message.len(), &mut self.requests);
         let (most, octets_most) = (parameters.requests_max, parameters.requests_octets_max);
         if !requests.room.take(holder, octets, most, octets_most) {
-            self.count(Fact::Shed);
+            self.count(Metric::Shed);
             return Err(ResultCode::TooBusy);
         }
         let Some((key, request)) = requests.slots.take() else {
             requests.room.give_back(holder, octets);
-            self.count(Fact::Shed);
+            self.count(Metric::Shed);
             return Err(ResultCode::TooBusy);
         };
         request.origin = origin;
@@ -229,7 +229,7 @@ impl Node {
     pub(super) fn answered(&mut self, id: PeerId, octets: &Bytes, message: &Message<'_>) {
         let header = &message.header;
         if header.flags.has(Flags::ERROR) {
-            self.count(Fact::ErrorsIn);
+            self.count(Metric::ErrorsIn);
         }
         let fits = |request: &Request| {
             request.asked.contains(&id)
@@ -238,7 +238,7 @@ impl Node {
         };
         let key = self.requests.find(header.hop_by_hop);
         let key = key.filter(|key| self.requests.slots.at(*key).is_some_and(fits));
-        let Some(key) = key else { return self.count(Fact::Stray) };
+        let Some(key) = key else { return self.count(Metric::Stray) };
         if !self.reroute(key, id, message) {
             self.deliver(key, octets);
         }
@@ -285,7 +285,7 @@ impl Node {
         if let Some(request) = self.requests.slots.at_mut(key) {
             request.without = without;
         }
-        self.count(Fact::Rerouted);
+        self.count(Metric::Rerouted);
         self.give(key, next, false);
         true
     }
@@ -313,7 +313,7 @@ impl Node {
                 let outcome = match checked {
                     Ok(()) => Outcome::Answer(octets.clone()),
                     Err(offence) => {
-                        self.count(Fact::Malformed);
+                        self.count(Metric::Malformed);
                         Outcome::Malformed(octets.clone(), offence)
                     }
                 };
@@ -335,7 +335,7 @@ impl Node {
         let stands = self.connections.get(&way).is_some_and(|it| it.end != End::Stranger);
         match stands {
             true => self.send(way, Some(peer), octets),
-            false => self.count(Fact::AnswersLost),
+            false => self.count(Metric::AnswersLost),
         }
     }
 
@@ -376,7 +376,7 @@ impl Node {
         if let Some(peer) = from.and_then(|id| self.peers.find_mut(id)) {
             peer.counts.failed_over += 1;
         }
-        self.count(Fact::FailedOver);
+        self.count(Metric::FailedOver);
         self.give(key, next, true);
         true
     }
@@ -406,7 +406,7 @@ impl Node {
             let (origin, peer, message) = (request.origin, request.peer, request.message.clone());
             self.outstanding(peer, false);
             self.requests.finish(key);
-            self.count(Fact::Expired);
+            self.count(Metric::Expired);
             match origin {
                 Origin::Own(token) => {
                     self.indicate(Indication::Answer(token, Outcome::Expired));
@@ -418,7 +418,7 @@ impl Node {
                     if let Some(header) = super::answer::header(&message) {
                         stamp(&mut answer, 0, hop_by_hop, header.end_to_end);
                     }
-                    self.count(Fact::ErrorsOut);
+                    self.count(Metric::ErrorsOut);
                     self.give_answer(peer, way, answer.into());
                 }
                 Origin::Nobody => {}

@@ -13,7 +13,7 @@
 
 use super::{Node, State};
 use crate::codec::{AvpWriter, Flags, Header, Message, ResultCode, Writer};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::rows::base;
 use crate::settings::{Connection, PeerId};
 use crate::timers::Timer;
@@ -125,7 +125,7 @@ impl Node {
         let Some(peer) = self.peers.find_mut(id) else { return };
         let watchdog = &mut peer.watchdog;
         if !watchdog.is_pending || message.header.hop_by_hop != watchdog.number {
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         }
         watchdog.is_pending = false;
         match watchdog.watch {
@@ -158,17 +158,17 @@ impl Node {
             }
             (Watch::Okay, true) => {
                 peer.watchdog.watch = Watch::Suspect;
-                self.count(Fact::Suspects);
+                self.count(Metric::Suspects);
                 self.set_watchdog(id);
                 self.fail_over(id, true);
             }
             (Watch::Reopen(0..), true) => {
                 peer.watchdog.watch = Watch::Reopen(-1);
-                self.count(Fact::Suspects);
+                self.count(Metric::Suspects);
                 self.set_watchdog(id);
             }
             _ => {
-                self.count(Fact::Suspects);
+                self.count(Metric::Suspects);
                 self.end(id, "it has left watchdogs unanswered");
             }
         }

@@ -4,7 +4,7 @@ use crate::world::{SECOND, Service, World, settings};
 use bytes::Bytes;
 use diameter::codec::{AvpWriter, Flags, Message, ResultCode, Writer};
 use diameter::rows::{base, sh};
-use diameter::{Action, Connection, DisconnectCause, Fact, In, Outcome, Route, State};
+use diameter::{Action, Connection, DisconnectCause, In, Metric, Outcome, Route, State};
 use machine::{Duration, Machine};
 
 /// Two clients of one server: `as.example`, `evil.example`, `hss.home`.
@@ -71,13 +71,13 @@ fn another_peer_that_writes_the_names_of_a_request_is_not_given_its_answer() {
     forged[msisdn] = 0x11;
     world.act(2, In::Message(evil, forged.into()));
     assert_eq!(world.sites[2].seen.len(), 2, "it is another request: the application is asked");
-    assert_eq!(world.sites[2].node.facts().read(Fact::Duplicates), 0);
+    assert_eq!(world.sites[2].node.metrics().read(Metric::Duplicates), 0);
     // The same request by an agent, with the T bit and a Route-Record, is the same.
     let mut again = with_avp(&original, |out| out.put(&base::ROUTE_RECORD, "as.example"));
     again[4] |= Flags::RETRANSMITTED;
     world.act(2, In::Message(evil, again.into()));
     assert_eq!(world.sites[2].seen.len(), 2);
-    assert_eq!(world.sites[2].node.facts().read(Fact::Duplicates), 1);
+    assert_eq!(world.sites[2].node.metrics().read(Metric::Duplicates), 1);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_redirect_that_has_no_room_is_answered_all_the_same() {
     world.act(agent, In::Message(way, long.into()));
     let (from, last) = world.wire.last().unwrap().clone();
     assert_eq!((from, result(&last)), (agent, ResultCode::UnableToDeliver.number()));
-    assert_eq!(world.sites[agent].node.facts().read(Fact::RequestsRedirected), 0);
+    assert_eq!(world.sites[agent].node.metrics().read(Metric::RequestsRedirected), 0);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_request_that_went_to_another_peer_is_not_answered_by_the_one_that_was_lost(
     writer.end().unwrap();
     world.act(client, In::Message(peer.connection.unwrap(), late.into()));
     assert!(world.ended(client).is_empty());
-    assert_eq!(world.sites[client].node.facts().read(Fact::Stray), 1);
+    assert_eq!(world.sites[client].node.metrics().read(Metric::Stray), 1);
     world.answer_kept(servers[1]);
     world.pass(SECOND / 10);
     assert_eq!(world.ended(client), [(1, true)]);

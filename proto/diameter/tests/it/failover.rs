@@ -3,7 +3,7 @@
 
 use crate::world::{SECOND, Service, World, settings};
 use diameter::rows::sh;
-use diameter::{Fact, PeerId};
+use diameter::{Metric, PeerId};
 use machine::Duration;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn what_a_lost_peer_has_is_sent_to_the_other_one_with_the_t_bit() {
     world.pass(SECOND);
     assert_eq!(world.ended(0), (0..10).map(|it| (it, true)).collect::<Vec<_>>());
     assert!(world.sites[2].seen.iter().all(|it| it.1), "{:?}", world.sites[2].seen);
-    assert_eq!(world.sites[0].node.facts().read(Fact::FailedOver), 10);
+    assert_eq!(world.sites[0].node.metrics().read(Metric::FailedOver), 10);
 }
 
 #[test]

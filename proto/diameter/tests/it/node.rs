@@ -4,7 +4,7 @@ use crate::world::{SECOND, Service, World, settings};
 use bytes::Bytes;
 use diameter::codec::{AvpFlags, Flags, Framing, Message, ResultCode, Writer, frame};
 use diameter::rows::{base, cx, sh};
-use diameter::{Action, Connection, DisconnectCause, Fact, In, Outcome, Outgoing, Route, State};
+use diameter::{Action, Connection, DisconnectCause, In, Metric, Outcome, Outgoing, Route, State};
 use machine::{Duration, Machine};
 
 /// A client with a server; who connects.
@@ -73,7 +73,7 @@ fn of_two_connections_one_stays_which_the_election_says() {
         let (_, peer) = site.node.peers().next().unwrap();
         assert_eq!((peer.state, site.ups), (State::Open, 1), "{}", site.name);
         assert_eq!(site.node.status().connections, 1, "{}", site.name);
-        assert!(site.node.facts().read(Fact::Elections) > 0, "{}", site.name);
+        assert!(site.node.metrics().read(Metric::Elections) > 0, "{}", site.name);
     }
 }
 
@@ -215,7 +215,7 @@ fn an_agent_that_cannot_deliver_is_passed_by_without_the_t_bit() {
     world.pass(SECOND);
     assert_eq!(world.ended(0), [(1, true)]);
     assert_eq!(world.sites[3].seen, [(String::from("s;1"), false)]);
-    assert_eq!(world.sites[0].node.facts().read(Fact::Rerouted), 1);
+    assert_eq!(world.sites[0].node.metrics().read(Metric::Rerouted), 1);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_request_that_was_here_before_is_a_loop() {
     world.act(client, In::Request(Outgoing { token: 2, message: looped, timeout: None }));
     world.pass(SECOND);
     assert_eq!(result(&world.sites[client].ends[1].1), Some(3005));
-    assert_eq!(world.sites[agents[0]].node.facts().read(Fact::Loops), 1);
+    assert_eq!(world.sites[agents[0]].node.metrics().read(Metric::Loops), 1);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_redirect_is_followed_to_a_peer() {
     world.pass(SECOND);
     assert_eq!(world.ended(client), [(1, true)]);
     assert_eq!(world.sites[server].seen, [(String::from("s;1"), false)]);
-    assert_eq!(world.sites[agent].node.facts().read(Fact::RequestsRedirected), 1);
+    assert_eq!(world.sites[agent].node.metrics().read(Metric::RequestsRedirected), 1);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_request_that_comes_again_is_answered_alike_and_seen_once() {
     world.act(1, In::Message(way, again));
     let answers: Vec<_> = world.wire[before - 2..].iter().map(|it| it.1.clone()).collect();
     assert_eq!(world.sites[1].seen.len(), 1);
-    assert_eq!(world.sites[1].node.facts().read(Fact::Duplicates), 2);
+    assert_eq!(world.sites[1].node.metrics().read(Metric::Duplicates), 2);
     assert_eq!(answers.len(), 3);
     assert_eq!(answers[1], answers[2]);
     assert_eq!(answers[0][16..], answers[1][16..]);

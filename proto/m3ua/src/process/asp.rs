@@ -8,15 +8,15 @@ use super::complaint::Complaint;
 use super::{MemberState, Process};
 use crate::codec::{ErrorCode, Message, MessageType, Notification, Tag, TrafficMode};
 use crate::effects::Indication;
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::timers::Timer;
 
 impl Process {
     /// The management wants this process to be up or down at a peer. What was asked for already
     /// is asked for again at once: it may have been refused.
     pub(super) fn want_up(&mut self, peer: PeerId, wants_up: bool) {
-        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Metric::Stray) };
         found.wants_up = wants_up;
         match found.asked {
             Some((MessageType::AspUp, _)) if wants_up => self.ask_peer(peer, MessageType::AspUp, 0),
@@ -26,7 +26,7 @@ impl Process {
 
     /// The same for an Application Server.
     pub(super) fn want_active(&mut self, peer: PeerId, server: ServerId, wants_active: bool) {
-        let Some(member) = self.member_mut(server, peer) else { return self.count(Fact::Stray) };
+        let Some(member) = self.member_mut(server, peer) else { return self.count(Metric::Stray) };
         member.wants_active = wants_active;
         match member.asked {
             Some((kind @ (MessageType::AspActive | MessageType::RegReq), _)) if wants_active => {
@@ -140,10 +140,10 @@ impl Process {
             return self.drive_peer(peer);
         }
         if self.may_retry(tries) {
-            self.count(Fact::Retransmissions);
+            self.count(Metric::Retransmissions);
             return self.ask_peer(peer, kind, tries.saturating_add(1));
         }
-        self.count(Fact::Unanswered);
+        self.count(Metric::Unanswered);
         self.indicate(Indication::Unanswered(peer, kind));
         if kind == MessageType::AspDown {
             self.down_there(peer);
@@ -167,14 +167,14 @@ impl Process {
             return self.drive_member(id, peer);
         }
         if self.may_retry(tries) {
-            self.count(Fact::Retransmissions);
+            self.count(Metric::Retransmissions);
             return self.ask_member(id, peer, kind, tries.saturating_add(1));
         }
         if let Some(member) = self.member_mut(id, peer) {
             member.asked = None;
             member.gives_back = false;
         }
-        self.count(Fact::Unanswered);
+        self.count(Metric::Unanswered);
         self.indicate(Indication::Unanswered(peer, kind));
         if kind == MessageType::AspInactive {
             self.set_member(id, peer, MemberState::Inactive);
@@ -184,7 +184,7 @@ impl Process {
 
     /// A peer that does not take a registration back is left all the same.
     fn end_leaving(&mut self, id: ServerId, peer: PeerId) {
-        self.count(Fact::Unanswered);
+        self.count(Metric::Unanswered);
         self.timers.cancel(Timer::MemberAck(id, peer));
         if let Some(member) = self.member_mut(id, peer) {
             member.asked = None;
@@ -324,7 +324,7 @@ impl Process {
         if !self.peers.find(peer).is_some_and(super::peer::Peer::is_asked) {
             return Err(Complaint::unexpected(message));
         }
-        self.count(Fact::NotifiesIn);
+        self.count(Metric::NotifiesIn);
         let what = message.word(Tag::Status).and_then(Notification::of);
         let what = what.ok_or(Complaint::new(ErrorCode::InvalidParameterValue))?;
         let identifier = message.word(Tag::AspIdentifier);

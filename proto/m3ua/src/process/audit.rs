@@ -7,8 +7,8 @@ use crate::codec::{
     Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, Tag, UserCause,
 };
 use crate::effects::Cause;
-use crate::facts::Fact;
 use crate::id::PeerId;
+use crate::metrics::Metric;
 use crate::settings::Role;
 use crate::timers::Timer;
 use core::cmp::Reverse;
@@ -24,7 +24,7 @@ impl Process {
         let table = self.ss7.entry(network).or_insert_with(Ss7Network::new);
         let is_restarting = table.is_restarting;
         if table.availability.tell(affected.canonical(), Some(status)).is_err() {
-            self.count(Fact::DestinationsShed);
+            self.count(Metric::DestinationsShed);
         }
         if !is_restarting {
             self.tell_asps(network, self.kind_of(status), &[affected], None);
@@ -89,7 +89,7 @@ impl Process {
                 // Where there are no levels, nothing tells the end of it either.
                 let told = level.map(|level| table.congestion.tell(affected.canonical(), level));
                 if let Some(Err(_)) = told {
-                    self.count(Fact::DestinationsShed);
+                    self.count(Metric::DestinationsShed);
                 }
                 if is_restarting {
                     return;
@@ -147,7 +147,7 @@ impl Process {
         user: Option<UserCause>,
     ) {
         if self.role(peer) != Some(Role::Sgp) {
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         }
         let contexts = self.active_contexts(peer, network, false);
         let (kind, word) = match user {
@@ -179,7 +179,7 @@ impl Process {
         network: Network,
         message: &Message<'_>,
     ) -> Result<(), Complaint> {
-        self.count(Fact::Audits);
+        self.count(Metric::Audits);
         let contexts: Vec<RoutingContext> = message.routing_contexts().collect();
         if self.settings.parameters.refuses_audits {
             let code = ErrorCode::DestinationStatusUnknown;

@@ -23,13 +23,13 @@ use crate::codec::{
     Affected, MessageType, NetworkAppearance, PointCode, RoutingContext, ServerState, Writer,
 };
 use crate::effects::{In, Indication, Out, Transfer};
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId, Table};
+use crate::metrics::Metric;
 use crate::parameters::Parameters;
 use crate::settings::Side;
 use crate::timers::{Timer, Timers};
 use bytes::Bytes;
-use event::Sheet;
+use event::Metrics;
 use machine::shares::Shares;
 use machine::{Machine, Time};
 use network::{Gateway, Ss7Network};
@@ -68,7 +68,7 @@ pub struct Process {
     timers: Timers,
     /// Octets that wait, by who answers for them.
     backlog: Shares<Holder>,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     now: Time,
     out: Vec<Out>,
 }
@@ -88,7 +88,7 @@ impl Process {
             ss7: BTreeMap::new(),
             timers: Timers::default(),
             backlog: Shares::default(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             now: Time::ZERO,
             out: Vec::new(),
         })
@@ -102,8 +102,8 @@ impl Process {
 
     /// What was counted.
     #[must_use]
-    pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.facts
+    pub const fn metrics(&self) -> &Metrics<Metric> {
+        &self.metrics
     }
 
     /// State of an Application Server.
@@ -214,19 +214,19 @@ impl Process {
         self.out.push(Out::Indicate(indication));
     }
 
-    fn count(&self, fact: Fact) {
-        self.facts.add(fact, 1);
+    fn count(&self, metric: Metric) {
+        self.metrics.add(metric, 1);
     }
 
     /// Sends a message that is not DATA, on stream 0: all of them may stand there.
     fn send(&mut self, peer: PeerId, kind: MessageType, fill: impl FnOnce(Writer<'_>)) {
         let is_up = self.peers.find(peer).is_some_and(|peer| peer.association.is_some());
         if !is_up {
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         }
         let mut bytes = Vec::with_capacity(64);
         fill(Writer::begin(&mut bytes, kind));
-        self.count(Fact::MessagesOut);
+        self.count(Metric::MessagesOut);
         self.out.push(Out::Send(peer, 0, Bytes::from(bytes)));
     }
 
@@ -294,8 +294,8 @@ impl Process {
         let side = server.settings.side;
         let was = core::mem::replace(&mut server.state, next);
         match next {
-            ServerState::Active => self.count(Fact::ServersActive),
-            ServerState::Pending => self.count(Fact::ServersPending),
+            ServerState::Active => self.count(Metric::ServersActive),
+            ServerState::Pending => self.count(Metric::ServersPending),
             _ => {}
         }
         self.indicate(Indication::Server(id, next));

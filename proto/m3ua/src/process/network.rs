@@ -10,8 +10,8 @@ use crate::codec::{
     Affected, ErrorCode, Message, MessageType, PointCode, RoutingContext, Tag, UserCause,
 };
 use crate::effects::{Cause, Indication};
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::ranges::Ranges;
 use crate::settings::{Role, Side};
 use std::collections::BTreeSet;
@@ -328,7 +328,7 @@ impl Process {
                 gateway.availability.tell(affected, value)
             });
             if let Some(Err(_)) = told {
-                self.count(Fact::DestinationsShed);
+                self.count(Metric::DestinationsShed);
             }
         }
         self.arm_audit();
@@ -353,7 +353,7 @@ impl Process {
             let gateway = number.and_then(|number| self.gateways.get_mut(&(network, number)));
             let told = gateway.map(|it| it.congestion.tell(affected, level.unwrap_or(1)));
             if let Some(Err(_)) = told {
-                self.count(Fact::DestinationsShed);
+                self.count(Metric::DestinationsShed);
             }
             let cause = Cause::Congestion(level);
             self.indicate_said(peer, Indication::Status(network, affected, cause, concerned));
@@ -398,7 +398,7 @@ impl Process {
     /// The transport below is congested: the user hears of it as of any congestion (RFC 4666
     /// §1.4.6).
     pub(super) fn transport_congested(&mut self, peer: PeerId, level: u8) {
-        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Metric::Stray) };
         let level = level.min(CONGESTION_LEVEL_MAX);
         if core::mem::replace(&mut found.congestion, level) == level {
             return;

@@ -6,8 +6,8 @@ use crate::codec::{
     Data, ErrorCode, Message, MessageClass, MessageType, RoutingContext, Tag, VERSION,
 };
 use crate::effects::{Indication, Out};
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::parameters::Registration;
 use crate::settings::Role;
 use crate::timers::Timer;
@@ -22,11 +22,11 @@ impl Process {
         let now = self.now;
         let Some(found) = self.peers.find_mut(peer).filter(|peer| peer.association.is_some())
         else {
-            return self.count(Fact::Stray);
+            return self.count(Metric::Stray);
         };
         found.heard = now;
         let has_streams = found.association.flatten().is_some_and(|streams| streams > 1);
-        self.count(Fact::MessagesIn);
+        self.count(Metric::MessagesIn);
         let message = match Message::read(bytes) {
             Ok(message) => message,
             Err(offence) => {
@@ -42,7 +42,7 @@ impl Process {
             }
         };
         if message.passed_over > 0 {
-            self.facts.add(Fact::ParametersIgnored, message.passed_over.into());
+            self.metrics.add(Metric::ParametersIgnored, message.passed_over.into());
         }
         let handled = if has_streams && is_misplaced(message.kind, stream) {
             Err(Complaint::new(ErrorCode::InvalidStreamIdentifier))
@@ -165,10 +165,10 @@ impl Process {
             self.association_lost(peer);
         }
         let now = self.now;
-        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Metric::Stray) };
         found.association = Some(streams);
         found.heard = now;
-        self.count(Fact::AssociationsUp);
+        self.count(Metric::AssociationsUp);
         if let Some(t_beat) = self.settings.parameters.t_beat {
             self.timers.arm(Timer::Beat(peer), now + t_beat);
         }
@@ -176,7 +176,7 @@ impl Process {
     }
 
     pub(super) fn association_lost(&mut self, peer: PeerId) {
-        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Metric::Stray) };
         if found.association.take().is_none() {
             return;
         }
@@ -185,7 +185,7 @@ impl Process {
         let was_up = core::mem::take(&mut found.is_up_here);
         let was_up = core::mem::take(&mut found.is_up_there) || was_up;
         let failed = found.asp_identifier.take();
-        self.count(Fact::AssociationsLost);
+        self.count(Metric::AssociationsLost);
         self.timers.cancel(Timer::Ack(peer));
         self.timers.cancel(Timer::Beat(peer));
         if was_up {
@@ -203,7 +203,7 @@ impl Process {
     /// The peer began anew: everything it knew of this process is gone (RFC 4666 §4.3.1).
     pub(super) fn association_restarted(&mut self, peer: PeerId) {
         let association = self.peers.find(peer).and_then(|peer| peer.association);
-        let Some(streams) = association else { return self.count(Fact::Stray) };
+        let Some(streams) = association else { return self.count(Metric::Stray) };
         self.association_lost(peer);
         self.association_up(peer, streams);
     }
@@ -241,7 +241,7 @@ impl Process {
             return;
         };
         if now.since(found.heard) >= 2 * t_beat {
-            self.count(Fact::HeartbeatsLost);
+            self.count(Metric::HeartbeatsLost);
             self.out.push(Out::Abort(peer));
             return self.association_lost(peer);
         }
@@ -265,14 +265,14 @@ impl Process {
 
     /// Sends an ERR about the message `bytes`.
     fn complain(&mut self, peer: PeerId, complaint: &Complaint, bytes: &[u8]) {
-        self.count(Fact::ErrorsOut);
+        self.count(Metric::ErrorsOut);
         self.indicate(Indication::Offended(peer, complaint.code));
         self.send(peer, MessageType::Err, |writer| complaint.write(writer, bytes));
     }
 
     /// An ERR came: what was refused is asked for again after a longer time.
     fn on_err(&mut self, peer: PeerId, message: &Message<'_>) {
-        self.count(Fact::ErrorsIn);
+        self.count(Metric::ErrorsIn);
         let number = message.word(Tag::ErrorCode).unwrap_or_default();
         self.indicate(Indication::Error(peer, number));
         let again = self.now + self.settings.parameters.t_refused;

@@ -6,13 +6,13 @@ use crate::codec::{
     RegistrationStatus, Tag, TrafficMode,
 };
 use crate::effects::Indication;
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::timers::Timer;
 
 impl Process {
     pub(super) fn want_deregistered(&mut self, peer: PeerId, server: ServerId) {
-        let Some(member) = self.member_mut(server, peer) else { return self.count(Fact::Stray) };
+        let Some(member) = self.member_mut(server, peer) else { return self.count(Metric::Stray) };
         member.wants_active = false;
         member.gives_back = member.is_registered;
         self.drive_member(server, peer);
@@ -76,7 +76,7 @@ impl Process {
                 member.is_registered = true;
                 member.routing_context = Some(result.routing_context);
             }
-            self.count(Fact::Registrations);
+            self.count(Metric::Registrations);
             self.drive_member(id, peer);
         }
         Ok(())

@@ -6,8 +6,8 @@ use crate::codec::{
     RegistrationStatus, RoutingContext, RoutingKey, Tag, TrafficMode,
 };
 use crate::effects::Indication;
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::parameters::Registration;
 use crate::settings::{Destination, Key, Refused, ServerSettings, Side};
 
@@ -51,8 +51,8 @@ impl Process {
         });
         for (_, registered) in results {
             self.count(match registered {
-                Ok(_) => Fact::Registrations,
-                Err(_) => Fact::RegistrationsRefused,
+                Ok(_) => Metric::Registrations,
+                Err(_) => Metric::RegistrationsRefused,
             });
             let status = registered.err().unwrap_or(RegistrationStatus::Registered);
             self.indicate(Indication::Registered(peer, registered.ok(), status.number()));

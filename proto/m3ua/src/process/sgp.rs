@@ -7,8 +7,8 @@ use crate::codec::{
     ErrorCode, Message, MessageType, Notification, RoutingContext, Tag, TrafficMode,
 };
 use crate::effects::Indication;
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::settings::Role;
 
 impl Process {
@@ -133,7 +133,7 @@ impl Process {
 
     /// The management locks a peer out: it is down at once and stays so (RFC 4666 §4.7).
     pub(super) fn block(&mut self, peer: PeerId, is_blocked: bool) {
-        let Some(found) = self.peers.find_mut(peer) else { return self.count(Fact::Stray) };
+        let Some(found) = self.peers.find_mut(peer) else { return self.count(Metric::Stray) };
         found.is_blocked = is_blocked;
         if is_blocked && found.is_up_here {
             self.down_here(peer);
@@ -304,7 +304,7 @@ impl Process {
         let told: Vec<(PeerId, Option<RoutingContext>)> =
             told.map(|member| (member.peer, member.routing_context)).collect();
         for (peer, context) in told {
-            self.count(Fact::NotifiesOut);
+            self.count(Metric::NotifiesOut);
             self.send(peer, MessageType::Ntfy, |writer| {
                 writer
                     .word(Tag::Status, what.number())

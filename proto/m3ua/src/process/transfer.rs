@@ -8,8 +8,8 @@ use crate::codec::{
     TrafficMode,
 };
 use crate::effects::{Indication, Out, Transfer};
-use crate::facts::Fact;
 use crate::id::{PeerId, ServerId};
+use crate::metrics::Metric;
 use crate::settings::Role;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ fn holder(id: ServerId, server: &Server) -> Holder {
 impl Process {
     pub(super) fn transfer(&mut self, transfer: Transfer) {
         if transfer.payload.len() > PAYLOAD_BYTES_MAX {
-            return self.count(Fact::Oversized);
+            return self.count(Metric::Oversized);
         }
         match self.server_for(&transfer) {
             Some(server) => self.send_to_server(server, transfer),
@@ -61,7 +61,7 @@ impl Process {
     }
 
     fn unroutable(&mut self, transfer: &Transfer) {
-        self.count(Fact::Unroutable);
+        self.count(Metric::Unroutable);
         self.indicate(Indication::Unroutable(transfer.network, transfer.dpc));
     }
 
@@ -77,11 +77,11 @@ impl Process {
                 let has_room = server.waiting.has_room(bytes, messages_max, bytes_max);
                 let (holder, all_max) = (holder(id, server), limits.pending_total_bytes_max);
                 if !has_room || !self.take_room(holder, bytes + MESSAGE_BYTES, all_max) {
-                    return self.count(Fact::Shed);
+                    return self.count(Metric::Shed);
                 }
                 if let Some(server) = self.servers.find_mut(id) {
                     server.waiting.push(transfer);
-                    self.count(Fact::Buffered);
+                    self.count(Metric::Buffered);
                 }
             }
             ServerState::Inactive | ServerState::Down => self.unroutable(&transfer),
@@ -120,7 +120,7 @@ impl Process {
             return false;
         };
         self.backlog.give_back(&holder, bytes + MESSAGE_BYTES);
-        self.count(Fact::Shed);
+        self.count(Metric::Shed);
         true
     }
 
@@ -163,15 +163,15 @@ impl Process {
         let mut bytes = Vec::with_capacity(data.written_bytes());
         data.write(&mut bytes);
         let stream = found.stream(sls);
-        self.count(Fact::MessagesOut);
-        self.count(Fact::DataOut);
+        self.count(Metric::MessagesOut);
+        self.count(Metric::DataOut);
         self.out.push(Out::Send(peer, stream, Bytes::from(bytes)));
     }
 
     /// AS-PENDING has ended well: what waited goes first.
     pub(super) fn recover(&mut self, id: ServerId) {
         for transfer in self.take_waiting(id) {
-            self.count(Fact::Recovered);
+            self.count(Metric::Recovered);
             self.dispatch(id, &transfer);
         }
     }
@@ -179,7 +179,7 @@ impl Process {
     /// AS-PENDING has ended without an ASP: what waited is discarded.
     pub(super) fn expire(&mut self, id: ServerId) {
         let waiting = self.take_waiting(id);
-        self.facts.add(Fact::Expired, waiting.len() as u64);
+        self.metrics.add(Metric::Expired, waiting.len() as u64);
     }
 
     fn take_waiting(&mut self, id: ServerId) -> VecDeque<Transfer> {
@@ -290,7 +290,7 @@ impl Process {
         let is_near = matches!(member.asked, Some((MessageType::AspActive, _)))
             || self.now < member.drains_until;
         if member.state != MemberState::Active && !is_near {
-            self.count(Fact::DataDiscarded);
+            self.count(Metric::DataDiscarded);
             let contexts = data.routing_context.into_iter().collect();
             let complaint = Complaint::context(ErrorCode::UnexpectedMessage, contexts);
             // An ASP discards it silently (§3.8.1).
@@ -299,13 +299,13 @@ impl Process {
         if found.settings.role == Role::Sgp
             && !self.ss7_takes(peer, network, data.protocol_data.dpc)
         {
-            self.count(Fact::DataDiscarded);
+            self.count(Metric::DataDiscarded);
             return Ok(());
         }
         let ProtocolData { opc, dpc, si, ni, mp, sls, payload } = data.protocol_data;
         let payload = bytes.slice_ref(payload);
         let transfer = Transfer { network, opc, dpc, si, ni, mp, sls, payload };
-        self.count(Fact::DataIn);
+        self.count(Metric::DataIn);
         self.indicate(Indication::Transfer(peer, id, data.correlation, transfer));
         Ok(())
     }

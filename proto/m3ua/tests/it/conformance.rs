@@ -7,7 +7,7 @@ use m3ua::codec::{
     RoutingContext, Tag, Writer, frame,
 };
 use m3ua::{
-    Fact, In, Indication, Key, Out, Parameters, PeerSettings, Process, Registration, Role,
+    In, Indication, Key, Metric, Out, Parameters, PeerSettings, Process, Registration, Role,
     ServerSettings, Settings, Side,
 };
 use machine::{Machine, Time};
@@ -58,8 +58,8 @@ fn a_harmless_parameter_that_a_message_has_not_is_passed_over_and_counted() {
         key(it, 7).octets(Tag::InfoString, b"hello")
     });
     assert_eq!(registered(&answer), 0);
-    assert_eq!(process.facts().read(Fact::ParametersIgnored), 1);
-    assert_eq!(process.facts().read(Fact::ErrorsOut), 0);
+    assert_eq!(process.metrics().read(Metric::ParametersIgnored), 1);
+    assert_eq!(process.metrics().read(Metric::ErrorsOut), 0);
     // One that would say something else is refused as before.
     let answer = hear(&mut process, peer, MessageType::AspActive, |it| it.word(Tag::Status, 1));
     let error = Message::read(&answer[0]).unwrap();

@@ -7,8 +7,8 @@ use m3ua::codec::{
     Writer,
 };
 use m3ua::{
-    Fact, In, Indication, Key, Out, Parameters, PeerId, PeerSettings, Process, Registration, Role,
-    ServerId, ServerSettings, Settings, Side, Transfer,
+    In, Indication, Key, Metric, Out, Parameters, PeerId, PeerSettings, Process, Registration,
+    Role, ServerId, ServerSettings, Settings, Side, Transfer,
 };
 use machine::{Duration, Machine, Time};
 
@@ -144,7 +144,7 @@ fn a_malformed_message_is_answered_by_its_code_and_shown() {
         assert_eq!((error.code, &error.diagnostic[..]), (code, bytes));
         let told = Out::Indicate(Indication::Offended(sgp.peers[0], code));
         assert!(out.contains(&told));
-        assert_eq!(sgp.process.facts().read(Fact::ErrorsOut), 1);
+        assert_eq!(sgp.process.metrics().read(Metric::ErrorsOut), 1);
     }
 }
 

@@ -6,7 +6,7 @@ use m3ua::codec::{
     UserCause,
 };
 use m3ua::{
-    Cause, Fact, In, Indication, Key, Parameters, PeerSettings, Role, ServerId, ServerSettings,
+    Cause, In, Indication, Key, Metric, Parameters, PeerSettings, Role, ServerId, ServerSettings,
     Side,
 };
 
@@ -257,7 +257,7 @@ fn withdrawal_of_the_active_asp_and_the_backup_overrides() {
         "sgp > asp2 NTFY AS-ACTIVE RC=1",
     ]);
     assert_eq!(group.world.payloads(group.asps[1]).len(), 4, "what waited came");
-    assert_eq!(group.world.fact(group.sgp, Fact::Recovered), 4);
+    assert_eq!(group.world.metric(group.sgp, Metric::Recovered), 4);
 }
 
 /// §5.2.2.
@@ -510,7 +510,7 @@ fn a_standby_takes_over_within_the_recovery_timer_and_nothing_is_lost() {
         "sgp > asp2 NTFY AS-ACTIVE RC=1",
     ]);
     assert_eq!(group.world.payloads(group.asps[1]).len(), 100);
-    assert_eq!(group.world.fact(group.sgp, Fact::Shed), 0);
+    assert_eq!(group.world.metric(group.sgp, Metric::Shed), 0);
 }
 
 /// Annex A.2.2: two SGPs of one gateway, two gateways.
@@ -552,7 +552,7 @@ fn an_asp_uses_another_sgp_and_then_another_gateway() {
     let pause = Indication::Pause(None, Affected::one(pc(7)));
     assert!(world.told(asp).contains(&&pause));
     assert_eq!(sixteen(&mut world), [0, 0, 0]);
-    assert_eq!(world.fact(asp, Fact::Unroutable), 16);
+    assert_eq!(world.metric(asp, Metric::Unroutable), 16);
     // The association to the second gateway is lost and comes again: it is asked.
     world.step(1, In::Resume(None, Affected::one(pc(7))));
     world.step(2, In::Resume(None, Affected::one(pc(7))));
@@ -599,7 +599,7 @@ fn t_ack_sends_again_until_there_is_an_answer_or_no_try_left() {
     world.lines();
     world.run_ms(60_000);
     assert_eq!(world.lines(), ["asp > sgp ASPUP"; 3]);
-    assert_eq!(world.fact(asp, Fact::Retransmissions), 3);
+    assert_eq!(world.metric(asp, Metric::Retransmissions), 3);
     let peer = world.peer(link, 0);
     let gave_up = Indication::Unanswered(peer, MessageType::AspUp);
     assert_eq!(world.told(asp), [&gave_up]);
@@ -622,7 +622,7 @@ fn a_silent_peer_is_aborted_after_two_heartbeats() {
     assert_eq!(group.world.lines().len(), 6, "three beats, three answers");
     group.world.links[0].is_up = false;
     group.world.run_ms(5_000);
-    assert_eq!(group.world.fact(group.sgp, Fact::HeartbeatsLost), 1);
+    assert_eq!(group.world.metric(group.sgp, Metric::HeartbeatsLost), 1);
     assert_ne!(group.state(), ServerState::Active);
 }
 

@@ -1,15 +1,15 @@
 //! SSNM beyond the examples of §5: masks, several gateways, congestion, answers to DATA, networks
-//! side by side, and every fact moves.
+//! side by side, and every metric moves.
 
 use crate::world::{self, Node, World, msu, parameters, pc};
 use bytes::Bytes;
-use event::Fact as _;
+use event::Metric as _;
 use m3ua::codec::{
     Affected, Data, ErrorCode, Framing, Message, MessageType, NetworkAppearance, PAYLOAD_BYTES_MAX,
     RoutingContext, Tag, TrafficMode, Writer, frame,
 };
 use m3ua::{
-    Cause, Fact, In, Indication, Key, Out, Parameters, PeerSettings, Process, Refused,
+    Cause, In, Indication, Key, Metric, Out, Parameters, PeerSettings, Process, Refused,
     Registration, Role, ServerSettings, Settings, Side, Transfer,
 };
 use machine::{Duration, Machine, Time};
@@ -350,7 +350,7 @@ fn keys_pick_the_traffic_by_service_indicator_and_origin() {
     }
     world.run_ms(100);
     assert_eq!(asps.iter().map(|it| world.payloads(*it).len()).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(world.fact(sgp, Fact::Unroutable), 2);
+    assert_eq!(world.metric(sgp, Metric::Unroutable), 2);
     let mut overlapping = Key::of(pc(2));
     overlapping.destinations[0].originating = vec![pc(1), pc(4)];
     let settings = ServerSettings::new(Side::There, Some(RoutingContext(9)), overlapping);
@@ -409,7 +409,7 @@ fn flows_keep_to_their_stream_and_never_use_stream_zero() {
     }
 }
 
-/// Every fact moves, so that none is exported in vain.
+/// Every metric moves, so that none is exported in vain.
 #[test]
 fn every_fact_moves() {
     let mut world = World::new(3);
@@ -493,14 +493,14 @@ fn every_fact_moves() {
     let patient = Parameters { t_beat: Some(Duration::from_secs(60)), ..set };
     world.step(asp, In::SetParameters(patient));
     world.run_ms(10_000);
-    for (index, row) in Fact::ROWS.iter().enumerate() {
+    for (index, row) in Metric::ROWS.iter().enumerate() {
         let moved: u64 = [sgp, asp]
             .iter()
             .map(|node| {
-                let readings = world.nodes[*node].facts().cells();
-                let reading = readings.readings().nth(index).map(|(_, reading)| reading);
+                let readings = world.nodes[*node].metrics().cells();
+                let reading = readings.samples().nth(index).map(|(_, reading)| reading);
                 match reading {
-                    Some(event::Reading::Value(value)) => value,
+                    Some(event::Sample::Value(value)) => value,
                     other => panic!("{other:?}"),
                 }
             })

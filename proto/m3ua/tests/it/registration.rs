@@ -7,8 +7,8 @@ use m3ua::codec::{
     RegistrationResult, RegistrationStatus, RoutingContext, ServerState, Tag, TrafficMode, Writer,
 };
 use m3ua::{
-    Fact, In, Indication, Key, Out, Parameters, PeerId, PeerSettings, Process, Registration, Role,
-    ServerSettings, Settings, Side,
+    In, Indication, Key, Metric, Out, Parameters, PeerId, PeerSettings, Process, Registration,
+    Role, ServerSettings, Settings, Side,
 };
 use machine::{Machine, Time};
 
@@ -107,8 +107,8 @@ fn a_provisioned_key_is_registered_with_its_context() {
     assert_eq!(sgp.dpc(1, 50), (RegistrationStatus::Registered, 5));
     assert_eq!(sgp.dpc(0, 50), (RegistrationStatus::AlreadyRegistered, 0));
     assert_eq!(sgp.dpc(0, 51), (RegistrationStatus::NotProvisioned, 0));
-    assert_eq!(sgp.process.facts().read(Fact::Registrations), 2);
-    assert_eq!(sgp.process.facts().read(Fact::RegistrationsRefused), 2);
+    assert_eq!(sgp.process.metrics().read(Metric::Registrations), 2);
+    assert_eq!(sgp.process.metrics().read(Metric::RegistrationsRefused), 2);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn what_was_registered_goes_with_the_asp_and_comes_again() {
     world.cut(link);
     world.run_ms(5_000);
     world.step(sgp, to_it());
-    assert_eq!(world.fact(sgp, Fact::Unroutable), 1, "afterwards there is no such server");
+    assert_eq!(world.metric(sgp, Metric::Unroutable), 1, "afterwards there is no such server");
     let down = world.told.iter().any(|(_, node, what)| {
         *node == sgp && matches!(what, Indication::Server(_, ServerState::Down))
     });
@@ -274,7 +274,7 @@ fn a_peer_that_registers_many_servers_takes_no_more_of_the_memory_than_it_leaves
         greedy += fill(&mut sgp, dpc);
     }
     assert!((MAX / 2 - 200..=MAX / 2).contains(&greedy), "{greedy}");
-    let shed = sgp.process.facts().read(Fact::Shed);
+    let shed = sgp.process.metrics().read(Metric::Shed);
     assert_eq!(shed, 20_000 - greedy as u64 / 200, "what finds no room is counted");
     pending(&mut sgp, 1, 200);
     let modest = fill(&mut sgp, 200);
@@ -296,12 +296,12 @@ fn however_many_have_halved_what_was_left_the_next_one_finds_some() {
     sgp.process.step(Time::ZERO, In::SetParameters(parameters), &mut Vec::new());
     for (peer, dpc) in (0..24).zip(100..) {
         pending(&mut sgp, peer, dpc);
-        let before = sgp.process.facts().read(Fact::Buffered);
+        let before = sgp.process.metrics().read(Metric::Buffered);
         for _ in 0..1_000 {
             let transfer = msu(9, dpc, 0, &[7; 104]);
             sgp.process.step(Time::ZERO, In::Transfer(transfer), &mut Vec::new());
         }
-        let buffered = sgp.process.facts().read(Fact::Buffered) - before;
+        let buffered = sgp.process.metrics().read(Metric::Buffered) - before;
         assert!(buffered >= (MAX / 64 / 200) as u64, "{peer}: {buffered}");
         assert!(sgp.process.waiting_octets() <= MAX);
     }

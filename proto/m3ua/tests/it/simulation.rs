@@ -7,7 +7,7 @@
 
 use crate::world::{Node, World, msu, parameters, pc};
 use m3ua::codec::{Data, Message, RoutingContext, ServerState, TrafficMode};
-use m3ua::{Fact, In, Indication, Key, PeerId, PeerSettings, Process, Role, ServerId};
+use m3ua::{In, Indication, Key, Metric, PeerId, PeerSettings, Process, Role, ServerId};
 use m3ua::{ServerSettings, Settings, Side};
 use machine::Duration;
 use std::collections::BTreeMap;
@@ -35,8 +35,8 @@ struct Sim {
 }
 
 const SGP: Node = 0;
-const COUNTED: [Fact; 5] =
-    [Fact::Expired, Fact::Unroutable, Fact::Shed, Fact::DataDiscarded, Fact::Oversized];
+const COUNTED: [Metric; 5] =
+    [Metric::Expired, Metric::Unroutable, Metric::Shed, Metric::DataDiscarded, Metric::Oversized];
 
 fn sgp(mode: TrafficMode, asps_min: u16) -> (Process, ServerId) {
     let parameters = parameters();
@@ -89,8 +89,8 @@ impl Sim {
     fn restart_sgp(&mut self) {
         (0..ASPS).for_each(|link| self.world.cut(link));
         self.waited += self.world.nodes[SGP].waiting(self.server) as u64;
-        for fact in COUNTED {
-            *self.gone.entry(fact as u16).or_default() += self.world.fact(SGP, fact);
+        for metric in COUNTED {
+            *self.gone.entry(metric as u16).or_default() += self.world.metric(SGP, metric);
         }
         let (mut process, server) = sgp(self.mode, self.asps_min);
         assert_eq!(server, self.server);
@@ -155,9 +155,9 @@ impl Sim {
         self.gather();
     }
 
-    fn counted(&self, fact: Fact) -> u64 {
-        let now: u64 = (0..=ASPS).map(|node| self.world.fact(node, fact)).sum();
-        now + self.gone.get(&(fact as u16)).copied().unwrap_or(0)
+    fn counted(&self, metric: Metric) -> u64 {
+        let now: u64 = (0..=ASPS).map(|node| self.world.metric(node, metric)).sum();
+        now + self.gone.get(&(metric as u16)).copied().unwrap_or(0)
     }
 }
 
@@ -200,17 +200,17 @@ fn every_msu_arrives_once_and_in_order_or_its_loss_is_accounted_for() {
         }
         numbers.sort_unstable();
         assert!(numbers.windows(2).all(|two| two[0] < two[1]), "seed {seed}: one came twice");
-        let accounted: u64 = COUNTED.iter().map(|fact| sim.counted(*fact)).sum();
+        let accounted: u64 = COUNTED.iter().map(|metric| sim.counted(*metric)).sum();
         let total = numbers.len() as u64 + accounted + sim.waited;
-        assert_eq!(total, sim.sent, "seed {seed}: {:?}", COUNTED.map(|fact| sim.counted(fact)));
-        let unroutable = sim.gone.get(&(Fact::Unroutable as u16)).copied().unwrap_or(0)
-            + sim.world.fact(SGP, Fact::Unroutable);
+        assert_eq!(total, sim.sent, "seed {seed}: {:?}", COUNTED.map(|metric| sim.counted(metric)));
+        let unroutable = sim.gone.get(&(Metric::Unroutable as u16)).copied().unwrap_or(0)
+            + sim.world.metric(SGP, Metric::Unroutable);
         assert_eq!(unroutable, sim.unserved, "seed {seed}: only what is not served is refused");
-        for fact in [Fact::Shed, Fact::DataDiscarded, Fact::Oversized] {
-            assert_eq!(sim.counted(fact), 0, "seed {seed}: {fact:?}");
+        for metric in [Metric::Shed, Metric::DataDiscarded, Metric::Oversized] {
+            assert_eq!(sim.counted(metric), 0, "seed {seed}: {metric:?}");
         }
         assert_eq!(sim.world.nodes[SGP].server_state(sim.server), Some(ServerState::Active));
-        recovered += sim.world.fact(SGP, Fact::Recovered);
+        recovered += sim.world.metric(SGP, Metric::Recovered);
         lost += sim.world.lost.len();
         delivered += sim.came.len();
     }

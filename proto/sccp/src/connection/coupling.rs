@@ -17,7 +17,7 @@ use crate::codec::{
     Address, ConnectionClass, ConnectionMessage, ConnectionRequest, LocalReference, RefusalCause,
     ReleaseCause, Routing,
 };
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bytes::Bytes;
 use machine::Time;
 
@@ -78,7 +78,7 @@ impl Connections {
         self.keep(far, section);
         self.couples.insert(near, far);
         self.couples.insert(far, near);
-        self.fact(Fact::ConnectionsCoupled);
+        self.metric(Metric::ConnectionsCoupled);
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Connections {
 
     fn overrun(&mut self, now: Time, of: LocalReference) {
         let Some(section) = self.take(of) else { return };
-        self.fact(Fact::ConnectionsShed);
+        self.metric(Metric::ConnectionsShed);
         match section.state {
             State::Active(_) => self.break_off(now, of, section, ReleaseCause::NetworkCongestion),
             _ => self.keep(of, section),
@@ -180,7 +180,7 @@ impl Connections {
         let now = self.now;
         let to = self.couples.get(&of).copied();
         let Some((to, mut section)) = to.and_then(|to| Some((to, self.take(to)?))) else {
-            return self.fact(Fact::ConnectionMessagesDiscarded);
+            return self.metric(Metric::ConnectionMessagesDiscarded);
         };
         let room = self.room();
         let is_taken = match (section.state, section.class) {

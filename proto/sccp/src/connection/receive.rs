@@ -8,7 +8,7 @@ use crate::codec::{
     ConnectionClass, ConnectionMessage, ConnectionRequest, ErrorCause, LocalReference,
     RefusalCause, ReleaseCause, ResetCause, Sequencing,
 };
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use ConnectionMessage as M;
 use bytes::Bytes;
 use machine::Time;
@@ -77,7 +77,7 @@ impl Connections {
                 self.freeze(now, reference, section, true);
             }
             (_, M::Released { source, cause, data, .. }) => {
-                self.fact(Fact::ConnectionsReleased);
+                self.metric(Metric::ConnectionsReleased);
                 let message = M::ReleaseComplete { destination: source, source: reference };
                 self.send(now, reference, &mut section, &message);
                 let why = Disconnected::Released(cause);
@@ -91,7 +91,7 @@ impl Connections {
                 self.active(now, reference, section, reset, message);
             }
             _ => {
-                self.fact(Fact::ConnectionMessagesDiscarded);
+                self.metric(Metric::ConnectionMessagesDiscarded);
                 self.keep(reference, section);
             }
         }
@@ -133,13 +133,13 @@ impl Connections {
                 let most = section.flow.credit();
                 section.flow = super::flow::Flow::new(credit.unwrap_or(1).clamp(1, most));
                 section.state = State::Active(Reset::None);
-                self.fact(Fact::ConnectionsBegun);
+                self.metric(Metric::ConnectionsBegun);
                 let (responding, data) = (called, owned(data));
                 self.tell(reference, ConnectionEvent::Confirmed { class, responding, data });
                 self.keep(reference, section);
             }
             M::Refused { cause, data, .. } => {
-                self.fact(Fact::ConnectionsRefused);
+                self.metric(Metric::ConnectionsRefused);
                 if is_wanted {
                     let why = Disconnected::Refused(cause);
                     self.tell_end(reference, why, owned(data));
@@ -148,7 +148,7 @@ impl Connections {
                 self.freeze(now, reference, section, true);
             }
             _ => {
-                self.fact(Fact::ConnectionMessagesDiscarded);
+                self.metric(Metric::ConnectionMessagesDiscarded);
                 self.keep(reference, section);
             }
         }
@@ -164,7 +164,7 @@ impl Connections {
             M::Confirm { .. } | M::ResetRequest { .. } | M::ResetConfirm { .. } => {
                 self.object(way, reference, message, ErrorCause::UnassignedReference);
             }
-            _ => self.fact(Fact::ConnectionMessagesDiscarded),
+            _ => self.metric(Metric::ConnectionMessagesDiscarded),
         }
     }
 
@@ -178,11 +178,11 @@ impl Connections {
     ) {
         match message.source() {
             Some(destination) if !matches!(message, M::ReleaseComplete { .. }) => {
-                self.fact(Fact::ConnectionErrors);
+                self.metric(Metric::ConnectionErrors);
                 let cause = cause.number();
                 self.reply(way, reference, &M::Error { destination, cause });
             }
-            _ => self.fact(Fact::ConnectionMessagesDiscarded),
+            _ => self.metric(Metric::ConnectionMessagesDiscarded),
         }
     }
 
@@ -196,7 +196,7 @@ impl Connections {
     ) {
         let why = Disconnected::Released(ReleaseCause::RemoteProcedureError.number());
         if cause != ErrorCause::ClassMismatch.number() {
-            self.fact(Fact::ConnectionsReleased);
+            self.metric(Metric::ConnectionsReleased);
             self.tell_end(reference, why, Bytes::new());
             return self.freeze(now, reference, section, false);
         }
@@ -254,7 +254,7 @@ impl Connections {
             }
             M::InactivityTest { .. } => {}
             M::Confirm { .. } | M::Refused { .. } | M::ReleaseComplete { .. } => {
-                self.fact(Fact::ConnectionMessagesDiscarded);
+                self.metric(Metric::ConnectionMessagesDiscarded);
             }
             _ => return self.mismatch(reference, section),
         }
@@ -290,7 +290,7 @@ impl Connections {
 
     /// A message of the other class.
     fn mismatch(&mut self, reference: LocalReference, section: Box<Section>) {
-        self.fact(Fact::ConnectionErrors);
+        self.metric(Metric::ConnectionErrors);
         if let Some(destination) = section.other {
             let cause = ErrorCause::ClassMismatch.number();
             self.reply(section.way, reference, &M::Error { destination, cause });
@@ -333,7 +333,7 @@ impl Connections {
             Reset::None => {
                 self.clear(section);
                 section.state = State::Active(Reset::Told);
-                self.fact(Fact::ConnectionResets);
+                self.metric(Metric::ConnectionResets);
                 self.tell(reference, ConnectionEvent::Reset(cause));
             }
             Reset::Told => {}
@@ -387,7 +387,7 @@ impl Connections {
         }
         let is_too_long = section.came.len() + data.len() > self.parameters.data_octets_max;
         if is_too_long || !self.make_room(section.source, data.len()) {
-            self.fact(Fact::ConnectionsShed);
+            self.metric(Metric::ConnectionsShed);
             return self.break_off(now, reference, section, ReleaseCause::NetworkCongestion);
         }
         section.came.extend_from_slice(data);

@@ -7,7 +7,7 @@ use crate::codec::{
     Address, CONNECT_DATA_BYTES_MAX, CONNECT_DATA_READ_MAX, ConnectionClass, ConnectionMessage,
     ConnectionRequest, DATA_BYTES_MAX, EXPEDITED_BYTES_MAX, LocalReference, RefusalCause, Routing,
 };
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bytes::Bytes;
 use machine::Time;
 
@@ -43,7 +43,7 @@ impl Connections {
         let reference = match reference {
             Ok(reference) => reference,
             Err(cause) => {
-                self.fact(Fact::ConnectionsRefused);
+                self.metric(Metric::ConnectionsRefused);
                 let effect = Effect::NotConnected(connect.tag, cause.number());
                 return self.effects.push(effect);
             }
@@ -91,7 +91,7 @@ impl Connections {
             importance: None,
             data: parameter(&accept.data),
         };
-        self.fact(Fact::ConnectionsBegun);
+        self.metric(Metric::ConnectionsBegun);
         self.send(now, reference, &mut section, &message);
         self.keep(reference, section);
     }
@@ -242,7 +242,7 @@ impl Connections {
         let Some(destination) = section.other else { return };
         self.clear(section);
         section.state = State::Active(Reset::Asked(now + self.parameters.reset));
-        self.fact(Fact::ConnectionResets);
+        self.metric(Metric::ConnectionResets);
         let message = ConnectionMessage::ResetRequest { destination, source: reference, cause };
         self.send(now, reference, section, &message);
     }
@@ -282,7 +282,7 @@ impl Connections {
         match (section.state, section.other) {
             (State::Requested(until), _) => section.state = State::Abandoned(until),
             (State::Offered(_), Some(destination)) => {
-                self.fact(Fact::ConnectionsRefused);
+                self.metric(Metric::ConnectionsRefused);
                 let message = ConnectionMessage::Refused {
                     destination,
                     cause: what.cause,
@@ -310,7 +310,7 @@ impl Connections {
         cause: u8,
         data: Option<&[u8]>,
     ) {
-        self.fact(Fact::ConnectionsReleased);
+        self.metric(Metric::ConnectionsReleased);
         self.clear(section);
         section.release(now, cause, &self.parameters);
         self.send_released(now, reference, section, cause, data);

@@ -4,7 +4,7 @@ use super::parameters::ConnectionParameters;
 use super::primitives::{ConnectionEvent, Disconnected, Inform};
 use super::section::{Section, Source, State, Way};
 use crate::codec::{ConnectionMessage, LocalReference};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::room::Room;
 use bytes::Bytes;
 use m3ua::codec::PointCode;
@@ -33,7 +33,7 @@ pub(crate) enum Effect {
     Pass(LocalReference, bool, Bytes),
     /// A section that is coupled has sent what waited.
     Drained(LocalReference),
-    Count(Fact),
+    Count(Metric),
 }
 
 /// Connections of a node.
@@ -138,7 +138,7 @@ impl Connections {
         let numbers: usize = if part.is_some() { 1 << 20 } else { 1 << 24 };
         let most = self.parameters.references_max.min(numbers / 4);
         if !self.references.take(source.by, source.opc, 1, most) {
-            self.effects.push(Effect::Count(Fact::ConnectionsShed));
+            self.effects.push(Effect::Count(Metric::ConnectionsShed));
             return None;
         }
         loop {
@@ -244,8 +244,8 @@ impl Connections {
         self.octets.give_back(source.by, source.opc, octets);
     }
 
-    pub(super) fn fact(&mut self, fact: Fact) {
-        self.effects.push(Effect::Count(fact));
+    pub(super) fn metric(&mut self, metric: Metric) {
+        self.effects.push(Effect::Count(metric));
     }
 
     pub(super) fn tell(&mut self, reference: LocalReference, event: ConnectionEvent) {

@@ -4,7 +4,7 @@ use super::primitives::Disconnected;
 use super::section::{Reset, Section, State};
 use super::table::Connections;
 use crate::codec::{ConnectionMessage, LocalReference, RefusalCause, ReleaseCause, ResetCause};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use bytes::Bytes;
 use machine::Time;
 
@@ -25,7 +25,7 @@ impl Connections {
                 self.send_released(now, reference, &mut section, cause, None);
                 return self.keep(reference, section);
             }
-            _ => self.fact(Fact::ConnectionsExpired),
+            _ => self.metric(Metric::ConnectionsExpired),
         }
         let refused = Disconnected::Refused(RefusalCause::Expired.number());
         match section.state {
@@ -55,11 +55,11 @@ impl Connections {
     fn active_expired(&mut self, now: Time, reference: LocalReference, mut section: Box<Section>) {
         let parameters = self.parameters;
         if section.received + parameters.inactivity_receive <= now {
-            self.fact(Fact::ConnectionsExpired);
+            self.metric(Metric::ConnectionsExpired);
             return self.break_off(now, reference, section, ReleaseCause::InactivityExpired);
         }
         if matches!(section.state, State::Active(Reset::Asked(until)) if until <= now) {
-            self.fact(Fact::ConnectionsExpired);
+            self.metric(Metric::ConnectionsExpired);
             return self.break_off(now, reference, section, ReleaseCause::ResetExpired);
         }
         if section.expedited_until.is_some_and(|until| until <= now) {

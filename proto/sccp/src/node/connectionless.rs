@@ -5,7 +5,7 @@ use crate::codec::{
     Class, Form, LONG_DATA_BYTES_MAX, ReturnCause, Routing, Segmentation, Unit, Word,
 };
 use crate::effects::{Indication, Unitdata};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::reassembly::{Came, Limits, Partial, Segment};
 use bytes::Bytes;
 use machine::Time;
@@ -75,7 +75,7 @@ impl Node {
             let (from, cause) = (Origin::Here, ReturnCause::SegmentationFailure);
             return self.undelivered(now, from, &whole, &unitdata.data, cause);
         }
-        self.count(Fact::Segmented);
+        self.count(Metric::Segmented);
         for (index, data) in whole.data.chunks(room).enumerate() {
             let class = Class { is_sequenced: true, returns: unitdata.class.returns && index == 0 };
             let remaining = u8::try_from(segments - 1 - index).unwrap_or_default();
@@ -113,16 +113,16 @@ impl Node {
         match self.reassembly.take(now, segment, limits) {
             Came::More => {}
             Came::Whole(partial) => {
-                self.count(Fact::Reassembled);
+                self.count(Metric::Reassembled);
                 let unit = Unit { called: partial.called, calling: partial.calling, ..unit };
                 self.hand_over(from, &unit, partial.class, sls, Bytes::from(partial.data));
             }
             Came::Failed(cause, partial) => {
-                let fact = match cause {
-                    ReturnCause::NoReassembly => Fact::ReassemblyShed,
-                    _ => Fact::ReassemblyFailed,
+                let metric = match cause {
+                    ReturnCause::NoReassembly => Metric::ReassemblyShed,
+                    _ => Metric::ReassemblyFailed,
                 };
-                self.count(fact);
+                self.count(metric);
                 match partial {
                     Some(partial) => self.reassembly_failed(now, cause, &partial),
                     None => self.undelivered(now, from, &unit, payload, cause),
@@ -132,7 +132,7 @@ impl Node {
     }
 
     fn hand_over(&mut self, from: Origin, unit: &Unit<'_>, class: Class, sls: u8, data: Bytes) {
-        self.count(Fact::Delivered);
+        self.count(Metric::Delivered);
         let (called, mut calling, importance) = (unit.called, unit.calling, unit.importance);
         let opc = match from {
             Origin::Network(opc) => Some(opc),

@@ -8,7 +8,7 @@ use crate::codec::{
 };
 use crate::connection::{Connect, ConnectionInput, Effect, Inform, Offer, Onward, Source, Way};
 use crate::effects::Indication;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use m3ua::codec::PointCode;
 use machine::Time;
 
@@ -45,7 +45,7 @@ impl Node {
             Ok(Course::There(remote, called)) => (remote, called),
             Ok(Course::Here(called)) => (self.at, called),
             Err(cause) => {
-                self.count(Fact::ConnectionsRefused);
+                self.count(Metric::ConnectionsRefused);
                 let cause = refusal(cause).number();
                 return self.indicate(Indication::NotConnected(connect.tag, cause));
             }
@@ -96,7 +96,7 @@ impl Node {
                     .map(|it| self.rules.calling(&Address { point_code: None, ..it }));
                 let onward = Way { own: self.at, remote: dpc };
                 let onward = Onward { way: onward, called, calling, hops };
-                self.count(Fact::Relayed);
+                self.count(Metric::Relayed);
                 self.connections.couple(now, Offer { way, source, request }, onward)
             }
             Ok(Course::There(dpc, called)) => {
@@ -139,13 +139,13 @@ impl Node {
         let mut payload = Vec::new();
         let written = ConnectionMessage::Request(request).write(&mut payload);
         written.ok_or(RefusalCause::Unqualified)?;
-        self.count(Fact::Relayed);
+        self.count(Metric::Relayed);
         self.transfer(dpc, msu.sls, payload);
         Ok(())
     }
 
     fn refuse(&mut self, way: Way, destination: LocalReference, cause: RefusalCause) {
-        self.count(Fact::ConnectionsRefused);
+        self.count(Metric::ConnectionsRefused);
         let (cause, called, importance, data) = (cause.number(), None, None, None);
         let message = ConnectionMessage::Refused { destination, cause, called, importance, data };
         let mut payload = Vec::new();
@@ -209,7 +209,7 @@ impl Node {
                 Effect::NotConnected(tag, cause) => {
                     self.indicate(Indication::NotConnected(tag, cause));
                 }
-                Effect::Count(fact) => self.count(fact),
+                Effect::Count(metric) => self.count(metric),
                 // Of sections that are coupled no more.
                 Effect::Pass(..) | Effect::Drained(_) => {}
             }

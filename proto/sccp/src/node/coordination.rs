@@ -66,7 +66,7 @@ impl Node {
     pub(super) fn granted(&mut self, now: Time, by: PointCode, subsystem: u8) {
         let change = self.coordination.changes.get_mut(&subsystem);
         let Some(change) = change.filter(|it| it.waits.contains(&by)) else {
-            return self.count(crate::facts::Fact::Discarded);
+            return self.count(crate::metrics::Metric::Discarded);
         };
         change.waits.retain(|it| *it != by);
         self.agreed(now, subsystem);

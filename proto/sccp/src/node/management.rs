@@ -7,7 +7,7 @@ use crate::codec::{
 };
 use crate::connection::Inform;
 use crate::effects::Indication;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use m3ua::codec::{Affected, PointCode, UserCause};
 use machine::{Duration, Time};
 
@@ -70,7 +70,7 @@ impl Node {
             data: &data,
         };
         if unit.write(&mut payload).is_some() {
-            self.count(Fact::ManagementOut);
+            self.count(Metric::ManagementOut);
             self.transfer(dpc, 0, payload);
         }
     }
@@ -85,16 +85,16 @@ impl Node {
     /// A message of management came. What it says of a node, that node alone says, and its
     /// management: neither what comes back from there, nor what it relays for others.
     pub(super) fn manage(&mut self, now: Time, from: Origin, unit: &Unit<'_>) {
-        let Origin::Network(opc) = from else { return self.count(Fact::Discarded) };
+        let Origin::Network(opc) = from else { return self.count(Metric::Discarded) };
         let is_its = unit.calling.subsystem == Some(MANAGEMENT_SSN)
             && unit.calling.point_code.is_none_or(|it| it == opc);
         if !is_its || !matches!(unit.word, Word::Data(_)) || unit.segmentation.is_some() {
-            return self.count(Fact::Discarded);
+            return self.count(Metric::Discarded);
         }
         let Ok(management) = Management::read(unit.data) else {
-            return self.count(Fact::Malformed);
+            return self.count(Metric::Malformed);
         };
-        self.count(Fact::ManagementIn);
+        self.count(Metric::ManagementIn);
         let Management { kind, subsystem, point_code, congestion, .. } = management;
         let is_here = self.is_own(point_code);
         let is_own = point_code == opc;
@@ -121,7 +121,7 @@ impl Node {
             ManagementType::Congested if is_own => {
                 self.indicate(Indication::Congested(opc, congestion));
             }
-            _ => self.count(Fact::Discarded),
+            _ => self.count(Metric::Discarded),
         }
     }
 
@@ -185,7 +185,7 @@ impl Node {
                 _ => Indication::State(point_code, subsystem, false),
             }),
             Some(false) => {}
-            None => self.count(Fact::RemotesShed),
+            None => self.count(Metric::RemotesShed),
         }
     }
 
@@ -211,7 +211,7 @@ impl Node {
                     self.inform(point_code, Inform::Failure);
                 }
                 Some(false) => {}
-                None => self.count(Fact::RemotesShed),
+                None => self.count(Metric::RemotesShed),
             }
         }
     }

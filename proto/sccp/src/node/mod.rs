@@ -10,12 +10,12 @@ mod routing;
 use crate::codec::{ConnectionMessage, Message, Unit};
 use crate::connection::Connections;
 use crate::effects::{In, Indication, Out};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::reassembly::Reassembly;
 use crate::settings::Settings;
 use crate::translation::Rules;
 use bytes::Bytes;
-use event::Sheet;
+use event::Metrics;
 use m3ua::codec::PointCode;
 use machine::{Machine, Time};
 pub use remotes::RemoteStatus;
@@ -53,7 +53,7 @@ pub struct Node {
     connections: Connections,
     /// Subsystems here that take connections.
     connected: BTreeSet<u8>,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     /// The local reference of the next message in segments.
     reference: u32,
     /// The SLS of the next message of class 0.
@@ -79,7 +79,7 @@ impl Node {
             tested: BTreeSet::new(),
             reassembly: Reassembly::default(),
             coordination: coordination::Coordination::default(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             reference: 0,
             sls: 0,
             out: Vec::new(),
@@ -144,8 +144,8 @@ impl Node {
 
     /// What was counted.
     #[must_use]
-    pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.facts
+    pub const fn metrics(&self) -> &Metrics<Metric> {
+        &self.metrics
     }
 
     /// Octets of messages that wait for segments, with what each costs.
@@ -171,8 +171,8 @@ impl Node {
         self.connections.octets()
     }
 
-    fn count(&self, fact: Fact) {
-        self.facts.add(fact, 1);
+    fn count(&self, metric: Metric) {
+        self.metrics.add(metric, 1);
     }
 
     fn indicate(&mut self, indication: Indication) {
@@ -181,7 +181,7 @@ impl Node {
 
     /// Gives a message to MTP3.
     fn transfer(&mut self, dpc: PointCode, sls: u8, payload: Vec<u8>) {
-        self.count(Fact::MessagesOut);
+        self.count(Metric::MessagesOut);
         self.out.push(Out::Transfer(m3ua::Transfer {
             network: self.settings.network,
             opc: self.at,
@@ -196,7 +196,7 @@ impl Node {
 
     /// An MSU came for this point code.
     fn receive(&mut self, now: Time, msu: &m3ua::Transfer) {
-        self.count(Fact::MessagesIn);
+        self.count(Metric::MessagesIn);
         self.come_to(Some(msu.dpc));
         let read = Message::read(&msu.payload);
         let read = read.and_then(|message| Ok((message, Unit::of(&message)?)));
@@ -210,9 +210,9 @@ impl Node {
             }
             Ok((message, None)) => match ConnectionMessage::of(&message) {
                 Ok(Some(message)) => self.connection_message(now, &message, msu),
-                _ => self.count(Fact::Malformed),
+                _ => self.count(Metric::Malformed),
             },
-            Err(_) => self.count(Fact::Malformed),
+            Err(_) => self.count(Metric::Malformed),
         }
     }
 }
@@ -252,7 +252,7 @@ impl Machine for Node {
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
         self.come_to(None);
         while let Some(partial) = self.reassembly.expire(now) {
-            self.count(Fact::ReassemblyExpired);
+            self.count(Metric::ReassemblyExpired);
             self.reassembly_failed(now, crate::codec::ReturnCause::ErrorInTransport, &partial);
         }
         self.test_due(now);

@@ -3,7 +3,7 @@
 use super::{Node, Origin};
 use crate::codec::{Address, Form, MANAGEMENT_SSN, Message, ReturnCause, Routing, Unit, Word};
 use crate::effects::Indication;
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::translation::{Target, Untranslated};
 use bytes::Bytes;
 use m3ua::codec::PointCode;
@@ -97,16 +97,16 @@ impl Node {
             // No title leads to management: its messages go by point code (§5.1).
             Ok(to) if to.subsystem == Some(MANAGEMENT_SSN) => Err(ReturnCause::Unqualified),
             Ok(to) => {
-                self.count(Fact::Translated);
+                self.count(Metric::Translated);
                 Ok(to)
             }
             Err(Untranslated::Unreachable) if self.is_circular(called, before) => {
-                self.count(Fact::Circular);
+                self.count(Metric::Circular);
                 Err(ReturnCause::NoTranslationAddress)
             }
             Err(why) => {
                 if why != Untranslated::Unreachable {
-                    self.count(Fact::Untranslated);
+                    self.count(Metric::Untranslated);
                 }
                 Err(self.why_untranslated(called, why))
             }
@@ -131,7 +131,7 @@ impl Node {
     /// The hop counter is lessened at each translation and must not come to zero (§2.3.1 (2)).
     fn check_hops(&self, from: Origin, unit: &Unit<'_>) -> Result<(), ReturnCause> {
         if from != Origin::Here && unit.form != Form::Basic && unit.hops <= 1 {
-            self.count(Fact::HopsExceeded);
+            self.count(Metric::HopsExceeded);
             return Err(ReturnCause::HopCounterViolation);
         }
         Ok(())
@@ -201,7 +201,7 @@ impl Node {
         sls: u8,
     ) -> Result<(), ReturnCause> {
         if let Origin::Network(opc) = from {
-            self.count(Fact::Relayed);
+            self.count(Metric::Relayed);
             unit.hops = unit.hops.saturating_sub(1);
             let parameters = &self.settings.parameters;
             let is_by_title = unit.called.routing == Routing::Title;
@@ -235,7 +235,7 @@ impl Node {
         match unit.word {
             Word::Data(_) => self.accept(now, from, unit, payload, sls),
             Word::Service(cause) => {
-                self.count(Fact::Notices);
+                self.count(Metric::Notices);
                 // Who is called by a service is who has sent the data.
                 let (called, calling) = (unit.calling, unit.called);
                 let data = payload.slice_ref(unit.data);
@@ -280,15 +280,15 @@ impl Node {
             cause,
         });
         let Word::Data(class) = unit.word else {
-            return self.count(Fact::Discarded);
+            return self.count(Metric::Discarded);
         };
         if !class.returns {
-            return self.count(Fact::Discarded);
+            return self.count(Metric::Discarded);
         }
-        self.count(Fact::Returned);
+        self.count(Metric::Returned);
         match from {
             Origin::Here => {
-                self.count(Fact::Notices);
+                self.count(Metric::Notices);
                 let (called, calling) = (unit.called, unit.calling);
                 let (cause, data) = (cause.number(), payload.slice_ref(unit.data));
                 self.indicate(Indication::Notice { called, calling, cause, data });

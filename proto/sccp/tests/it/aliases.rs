@@ -6,7 +6,7 @@ use bytes::Bytes;
 use m3ua::Transfer;
 use machine::{Machine, Time};
 use sccp::codec::{Address, Class, Management, ManagementType, ReturnCause, Routing, Unit, Word};
-use sccp::{Choice, Fact, In, Indication, Node, Out, Parameters, Rules, Settings, Unitdata};
+use sccp::{Choice, In, Indication, Metric, Node, Out, Parameters, Rules, Settings, Unitdata};
 
 /// The point codes 1, 5 and 7, a translation to 2, and the subsystem 6.
 fn node() -> Node {
@@ -131,7 +131,7 @@ fn what_found_no_way_comes_back_once() {
     let silent = Word::Data(Class { is_sequenced: false, returns: false });
     let (none, _) = step(&mut node, lost(&Unit { word: silent, ..data(at(2, 8), at(3, 8)) }));
     assert!(none.is_empty());
-    assert_eq!(node.facts().read(Fact::Discarded), 2);
+    assert_eq!(node.metrics().read(Metric::Discarded), 2);
     let (none, _) = step(
         &mut node,
         In::Undeliverable(Transfer {

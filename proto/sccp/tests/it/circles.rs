@@ -3,7 +3,7 @@
 use crate::every::point_code;
 use crate::world::*;
 use sccp::codec::{Address, Class, Form, ReturnCause, Routing, Word};
-use sccp::{Choice, Fact, In, Indication, Node, Parameters, Unitdata};
+use sccp::{Choice, In, Indication, Metric, Node, Parameters, Unitdata};
 
 fn on_to(number: u32, next: u32) -> Node {
     let rules = vec![rule("", &[(Some(next), Routing::Title)], Choice::Backup)];
@@ -16,7 +16,10 @@ fn what_would_go_back_to_the_node_that_it_came_from_is_returned() {
         let mut world = World::new(vec![on_to(1, 2), on_to(2, 3), on_to(3, 2)]);
         world.run(1, In::Unitdata(Unitdata { importance, ..to(title("4"), 1, b"round") }));
         assert_eq!(world.notices(1), [ReturnCause::NoTranslationAddress.number()]);
-        assert_eq!((world.count(3, Fact::Circular), world.count(3, Fact::Untranslated)), (1, 0));
+        assert_eq!(
+            (world.count(3, Metric::Circular), world.count(3, Metric::Untranslated)),
+            (1, 0)
+        );
         assert_eq!(world.msus.len(), 3);
     }
     // Another target that there is takes it.
@@ -25,7 +28,7 @@ fn what_would_go_back_to_the_node_that_it_came_from_is_returned() {
     let two = node(2, Parameters::q714(), rules);
     let mut world = World::new(vec![on_to(1, 2), two, node(3, Parameters::q714(), Vec::new())]);
     world.run(1, In::Unitdata(to(title("4"), 1, b"on")));
-    assert_eq!((world.data(3).len(), world.count(2, Fact::Circular)), (1, 0));
+    assert_eq!((world.data(3).len(), world.count(2, Metric::Circular)), (1, 0));
     // Where it ends there is no circle: a subsystem beside the one that asks.
     let back = vec![rule("", &[(Some(1), Routing::Subsystem)], Choice::Backup)];
     let mut world = World::new(vec![on_to(1, 2), node(2, Parameters::q714(), back)]);

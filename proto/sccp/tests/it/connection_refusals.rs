@@ -11,7 +11,7 @@ use sccp::codec::{
 };
 use sccp::{
     Choice, Connect, ConnectionEvent as Event, ConnectionInput as Input, ConnectionParameters,
-    Disconnected, Fact, In, Indication, Parameters,
+    Disconnected, In, Indication, Metric, Parameters,
 };
 
 fn to_address(called: Address) -> In {
@@ -77,7 +77,7 @@ fn a_request_by_title_passes_a_relay_and_the_two_ends_have_the_connection() {
     let way: Vec<(u32, u32)> =
         world.msus.iter().map(|it| (it.opc.number(), it.dpc.number())).collect();
     assert_eq!(way, [(1, 2), (2, 3), (3, 1), (1, 3)]);
-    assert_eq!((world.nodes[1].connections(), world.count(2, Fact::Relayed)), ((0, 0), 1));
+    assert_eq!((world.nodes[1].connections(), world.count(2, Metric::Relayed)), ((0, 0), 1));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_node_that_takes_all_it_can_leaves_room_to_others() {
         world.run(1, to_address(at(2, 6)));
     }
     assert_eq!((world.nodes[1].connections(), world.nodes[0].connections().0), ((22, 0), 22));
-    assert_eq!(world.count(2, Fact::ConnectionsShed), 78);
+    assert_eq!(world.count(2, Metric::ConnectionsShed), 78);
     assert_eq!(refused(&mut world, 1), RefusalCause::NoServiceNow.number());
     for _ in 0..100 {
         world.run(3, to_address(at(2, 6)));

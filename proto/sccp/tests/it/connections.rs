@@ -8,7 +8,7 @@ use sccp::codec::{
 };
 use sccp::{
     Accept, Connect, ConnectionEvent as Event, ConnectionInput as Input, ConnectionParameters,
-    Disconnect, Disconnected, Fact, In, Indication, Inform, Parameters,
+    Disconnect, Disconnected, In, Indication, Inform, Metric, Parameters,
 };
 
 pub const BASIC: ConnectionClass = ConnectionClass::Basic;
@@ -175,7 +175,7 @@ fn a_release_that_is_not_confirmed_is_repeated_and_given_up_after_t_int() {
         sent += out.iter().filter(|it| matches!(it, sccp::Out::Transfer(_))).count();
     }
     assert_eq!((sent, world.nodes[0].connections()), (4, (0, 1)));
-    assert_eq!(world.count(1, Fact::ConnectionsExpired), 1);
+    assert_eq!(world.count(1, Metric::ConnectionsExpired), 1);
     world.pass(secs(76 + 14 * 60));
     assert_eq!(world.nodes[0].connections(), (0, 1), "the other half may live for T(iar)");
 }
@@ -334,7 +334,7 @@ fn a_lost_acknowledgement_of_class_3_is_made_good_by_an_inactivity_test() {
     assert_eq!(events(&mut world, 2).len(), 4, "both AK are lost: the window is closed");
     world.pass(secs(7 * 60 + 1));
     assert_eq!(events(&mut world, 2).len(), 1);
-    assert_eq!(world.count(1, Fact::ConnectionResets), 0);
+    assert_eq!(world.count(1, Metric::ConnectionResets), 0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use sccp::codec::{
 };
 use sccp::{
     Choice, Connect, ConnectionEvent as Event, ConnectionInput as Input, ConnectionParameters,
-    Disconnected, Fact, In, Inform, Node, Parameters,
+    Disconnected, In, Inform, Metric, Node, Parameters,
 };
 
 /// The end, the relay, and the other end.
@@ -97,7 +97,7 @@ fn both_classes_pass_a_relay_and_the_ends_know_that_alone() {
         assert!(!world.msus.iter().any(apart), "{:?}", kinds(&world.msus));
         assert_eq!(world.nodes[RELAY - 1].connections().0, 0);
         assert_eq!(world.nodes[RELAY - 1].connection_octets(), 0);
-        assert_eq!(world.count(RELAY, Fact::ConnectionsCoupled), 1);
+        assert_eq!(world.count(RELAY, Metric::ConnectionsCoupled), 1);
         assert_eq!(world.nodes[RELAY - 1].connection_status().count(), 0);
     }
 }

@@ -6,7 +6,7 @@ use m3ua::codec::Affected;
 use sccp::codec::{
     Class, Form, Message, MessageType, Parameter, RefusalCause, ReturnCause, Routing, Word,
 };
-use sccp::{Choice, Fact, In, Indication, Parameters, Unitdata};
+use sccp::{Choice, In, Indication, Metric, Parameters, Unitdata};
 
 #[test]
 fn data_reach_a_subsystem_elsewhere_and_here() {
@@ -84,7 +84,7 @@ fn what_cannot_be_delivered_comes_back_with_its_cause_when_it_was_asked_for() {
             let class = Class { is_sequenced: false, returns: false };
             world.run(1, In::Unitdata(Unitdata { class, ..unitdata }));
             assert_eq!(world.notices(1).len(), 1, "{called:?}");
-            let discarded: u64 = (1..=3).map(|it| world.count(it, Fact::Discarded)).sum();
+            let discarded: u64 = (1..=3).map(|it| world.count(it, Metric::Discarded)).sum();
             assert_eq!(discarded, 1, "{called:?}");
         }
     }
@@ -108,7 +108,7 @@ fn a_relay_lessens_the_hop_counter_and_says_where_the_message_came_from() {
     let hops: Vec<u8> = world.msus.iter().map(|it| unit(it).hops).collect();
     assert_eq!(hops, [15, 14]);
     assert_eq!(unit(&world.msus[1]).calling, at(1, 6));
-    assert_eq!(world.count(2, Fact::Relayed), 1);
+    assert_eq!(world.count(2, Metric::Relayed), 1);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_circle_of_translations_ends_by_the_hop_counter() {
     ]);
     world.run(1, In::Unitdata(Unitdata { importance: Some(0), ..to(title("4"), 1, b"round") }));
     assert_eq!(world.notices(1), [ReturnCause::HopCounterViolation.number()]);
-    assert_eq!((2..=4).map(|it| world.count(it, Fact::HopsExceeded)).sum::<u64>(), 1);
+    assert_eq!((2..=4).map(|it| world.count(it, Metric::HopsExceeded)).sum::<u64>(), 1);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn what_is_not_well_formed_is_counted_and_discarded() {
         let payload = bytes::Bytes::copy_from_slice(payload);
         world.run(2, In::Transfer(m3ua::Transfer { payload, ..msu.clone() }));
     }
-    assert_eq!((world.count(2, Fact::Malformed), world.data(2).len()), (4, 1));
+    assert_eq!((world.count(2, Metric::Malformed), world.data(2).len()), (4, 1));
 }
 
 #[test]

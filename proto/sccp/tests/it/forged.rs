@@ -8,7 +8,7 @@ use sccp::codec::{
     Address, Class, Form, MANAGEMENT_SSN, Management, ManagementType, ReturnCause, Routing,
     Segmentation, Unit, Word,
 };
-use sccp::{Choice, Fact, Indication, Parameters, Rule};
+use sccp::{Choice, Indication, Metric, Parameters, Rule};
 
 const VICTIM: u32 = 3;
 
@@ -91,7 +91,7 @@ fn no_title_leads_to_the_management_of_a_node() {
         world.carry(vec![msu(1, 2, &unit_to(called, at(1, 6), &data))]);
         assert!(!is_fooled(&world), "{target:?}");
         assert_eq!(world.notices(1), [cause.number()], "{target:?}");
-        assert_eq!(world.count(2, Fact::Relayed), 0);
+        assert_eq!(world.count(2, Metric::Relayed), 0);
     }
 }
 
@@ -105,7 +105,7 @@ fn management_is_said_by_the_management_of_the_node_that_the_msu_comes_from() {
         let mut world = world(Vec::new());
         world.carry(vec![msu(2, VICTIM, &said(calling))]);
         assert!(!is_fooled(&world), "{calling:?}");
-        assert_eq!(world.count(3, Fact::Discarded), 1);
+        assert_eq!(world.count(3, Metric::Discarded), 1);
     }
     for calling in [at(2, MANAGEMENT_SSN), Address::subsystem(None, MANAGEMENT_SSN)] {
         let mut world = world(Vec::new());

@@ -5,7 +5,7 @@ use crate::world::*;
 use m3ua::codec::{Affected, UserCause};
 use machine::{Machine, Time};
 use sccp::codec::{Management, ManagementType, ReturnCause, Routing};
-use sccp::{Choice, Fact, In, Indication, Node, Parameters, Rules, Settings, Unitdata};
+use sccp::{Choice, In, Indication, Metric, Node, Parameters, Rules, Settings, Unitdata};
 
 #[test]
 fn a_subsystem_out_of_service_is_told_tested_and_told_again() {
@@ -20,14 +20,14 @@ fn a_subsystem_out_of_service_is_told_tested_and_told_again() {
     assert_eq!((world.notices(1).len(), world.msus.len()), (2, before));
     // Tests at 10, 30, 70 s; the answer to the one behind the return to service ends them.
     world.pass(Time::from_millis(30_000));
-    assert_eq!(world.count(1, Fact::ManagementOut), 2);
+    assert_eq!(world.count(1, Metric::ManagementOut), 2);
     world.run(2, In::State(6, true));
     world.pass(Time::from_millis(69_999));
-    assert_eq!(world.count(1, Fact::ManagementOut), 2);
+    assert_eq!(world.count(1, Metric::ManagementOut), 2);
     world.pass(Time::from_millis(70_000));
     assert!(world.heard.contains(&(1, Indication::State(point_code(2), 6, true))));
     world.pass(Time::from_millis(5_000_000));
-    assert_eq!(world.count(1, Fact::ManagementOut), 3);
+    assert_eq!(world.count(1, Metric::ManagementOut), 3);
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn a_node_speaks_of_itself_alone() {
         world.run(2, In::Transfer(m3ua::Transfer { payload, ..msu.clone() }));
     }
     assert!(world.heard.is_empty());
-    assert_eq!(world.count(2, Fact::ManagementIn), 6);
-    assert_eq!(world.count(2, Fact::Discarded), 6);
+    assert_eq!(world.count(2, Metric::ManagementIn), 6);
+    assert_eq!(world.count(2, Metric::Discarded), 6);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn status_of_strangers_takes_no_more_room_than_there_is() {
     for number in 10..20 {
         world.run(1, In::Pause(Affected::one(point_code(number))));
     }
-    assert_eq!((world.heard.len(), world.count(1, Fact::RemotesShed)), (4, 6));
+    assert_eq!((world.heard.len(), world.count(1, Metric::RemotesShed)), (4, 6));
     world.run(1, In::Resume(Affected::ALL));
     assert_eq!(world.heard.len(), 8);
 }
@@ -231,7 +231,7 @@ fn what_is_said_of_nodes_that_nothing_leads_to_is_told_and_not_kept() {
         world.step(1, said(number, ManagementType::Prohibited, 6));
     }
     assert_eq!(world.nodes[0].remotes().count(), 0);
-    assert_eq!((world.nodes[0].deadline(), world.count(1, Fact::RemotesShed)), (None, 0));
+    assert_eq!((world.nodes[0].deadline(), world.count(1, Metric::RemotesShed)), (None, 0));
     assert!(world.heard.contains(&(1, Indication::PointCode(point_code(100), false))));
     assert!(world.heard.contains(&(1, Indication::State(point_code(100), 6, false))));
     // Those that rules lead to have their room.

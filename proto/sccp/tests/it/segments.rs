@@ -5,7 +5,7 @@ use crate::world::*;
 use machine::Time;
 use proptest::prelude::*;
 use sccp::codec::{Class, ReturnCause};
-use sccp::{Fact, In, Parameters, Unitdata};
+use sccp::{In, Metric, Parameters, Unitdata};
 
 fn message(seed: u8, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + usize::from(seed)) as u8).collect()
@@ -54,7 +54,7 @@ fn what_is_not_whole_in_time_comes_back_and_leaves_nothing() {
     world.pass(Time::from_millis(15_000));
     assert_eq!(world.notices(1), [ReturnCause::ErrorInTransport.number()]);
     assert_eq!(world.nodes[1].waiting_octets(), 0);
-    assert_eq!(world.count(2, Fact::ReassemblyExpired), 1);
+    assert_eq!(world.count(2, Metric::ReassemblyExpired), 1);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn one_source_cannot_take_the_room_of_all() {
         world.carry(msus);
         assert!(world.nodes[2].waiting_octets() <= 33 << 10, "half of it and a segment");
     }
-    assert!(world.count(3, Fact::ReassemblyShed) > 100);
+    assert!(world.count(3, Metric::ReassemblyShed) > 100);
     let refused = world.notices(1);
     assert!(refused.iter().all(|it| *it == ReturnCause::NoReassembly.number()));
     world.run(2, In::Unitdata(to(at(3, 6), 2, &message(9, 700))));
@@ -96,7 +96,7 @@ fn one_association_with_many_point_codes_leaves_room_to_others() {
         assert!(world.nodes[2].waiting_octets() <= 33 << 10, "half of it and a segment");
     }
     assert!(world.nodes[2].waiting_octets() > max / 3);
-    assert!(world.count(3, Fact::ReassemblyShed) > 100);
+    assert!(world.count(3, Metric::ReassemblyShed) > 100);
     // Another association has room, for more than one point code.
     for from in [1, 2] {
         for seed in 0..5 {

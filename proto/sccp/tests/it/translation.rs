@@ -6,7 +6,7 @@ use m3ua::codec::Affected;
 use proptest::prelude::*;
 use sccp::codec::{Address, Digits, Indicator, Routing, Title};
 use sccp::{
-    Change, Choice, Fact, In, Indication, Parameters, Pattern, Rule, Rules, Selector, Target,
+    Change, Choice, In, Indication, Metric, Parameters, Pattern, Rule, Rules, Selector, Target,
     Unitdata,
 };
 
@@ -200,7 +200,7 @@ fn what_cannot_be_reached_is_passed_over_until_it_can() {
         world.run(2, In::State(6, false));
         ask(&mut world); // the first that comes is answered by SSP
         assert_eq!(ask(&mut world), (0, 16));
-        assert_eq!(world.count(1, Fact::Untranslated), 0);
+        assert_eq!(world.count(1, Metric::Untranslated), 0);
     }
 }
 

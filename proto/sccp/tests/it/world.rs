@@ -5,7 +5,7 @@ use bytes::Bytes;
 use m3ua::Transfer;
 use machine::{Machine, Time};
 use sccp::codec::{Address, Class, Digits, Message, Routing, Title, Unit};
-use sccp::{Change, Choice, Fact, Selector};
+use sccp::{Change, Choice, Metric, Selector};
 use sccp::{In, Indication, Node, Out, Parameters, Rule, Rules, Settings, Target, Unitdata};
 
 /// Nodes with the point codes 1, 2, …; each has the subsystem 6.
@@ -99,8 +99,8 @@ impl World {
         panic!("deadlines do not advance");
     }
 
-    pub fn count(&self, number: usize, fact: Fact) -> u64 {
-        self.nodes[number - 1].facts().read(fact)
+    pub fn count(&self, number: usize, metric: Metric) -> u64 {
+        self.nodes[number - 1].metrics().read(metric)
     }
 
     /// Data that a node's users got.

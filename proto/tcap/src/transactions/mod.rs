@@ -12,10 +12,10 @@ pub use table::PARTITIONS;
 
 use crate::codec::{ComponentWriter, Message, PAbortCause, TransactionId, Writer};
 use crate::effects::{Begin, Close, DialogueId, In, Indication, Out, PAbort, Refused, Say};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::record::{Ends, State};
 use bytes::Bytes;
-use event::Sheet;
+use event::Metrics;
 use machine::slots::Key;
 use machine::{Duration, Machine, Time};
 use sccp::codec::Class;
@@ -59,7 +59,7 @@ pub struct Transactions {
     due: VecDeque<Key>,
     due_since: Option<Time>,
     fired: Vec<Key>,
-    facts: Sheet<Fact>,
+    metrics: Metrics<Metric>,
     out: Vec<Out>,
 }
 
@@ -76,7 +76,7 @@ impl Transactions {
             due: VecDeque::new(),
             due_since: None,
             fired: Vec::new(),
-            facts: Sheet::new(),
+            metrics: Metrics::new(),
             out: Vec::new(),
         }
     }
@@ -97,8 +97,8 @@ impl Transactions {
 
     /// What was counted.
     #[must_use]
-    pub const fn facts(&self) -> &Sheet<Fact> {
-        &self.facts
+    pub const fn metrics(&self) -> &Metrics<Metric> {
+        &self.metrics
     }
 
     /// Dialogues that stand.
@@ -125,8 +125,8 @@ impl Transactions {
         LAYOUT.shard_of(message.otid?.number()?.into())
     }
 
-    fn count(&self, fact: Fact) {
-        self.facts.add(fact, 1);
+    fn count(&self, metric: Metric) {
+        self.metrics.add(metric, 1);
     }
 
     fn indicate(&mut self, key: Key, indication: Indication) {
@@ -138,7 +138,7 @@ impl Transactions {
     }
 
     fn send(&mut self, ends: Ends, sls: u8, message: Vec<u8>) {
-        self.count(Fact::MessagesOut);
+        self.count(Metric::MessagesOut);
         self.out.push(Out::Unitdata(sccp::Unitdata {
             called: ends.peer,
             calling: ends.own,
@@ -179,7 +179,7 @@ impl Transactions {
 
     /// Counts a dialogue that was refused elsewhere, because its source has too many.
     pub fn shed_of_source(&self) {
-        self.count(Fact::ShedOfSource);
+        self.count(Metric::ShedOfSource);
     }
 
     /// The user will answer an operation of the peer: until it has, another one with the same
@@ -255,7 +255,7 @@ impl Transactions {
         writer.write(&mut message, |out| says.iter().for_each(|say| write(out, say)));
         let sls = self.slots.at(key).map_or(0, |record| record.sls);
         self.send(ends, sls, message);
-        self.count(Fact::BegunHere);
+        self.count(Metric::BegunHere);
         self.touch(now, key);
         out.append(&mut self.out);
         Ok(DialogueId(key))
@@ -417,7 +417,7 @@ impl Transactions {
                 false => Writer::p_abort(remote, PAbortCause::ResourceLimitation),
             };
             writer.write(&mut message, |_| ());
-            self.count(Fact::AbortsOut);
+            self.count(Metric::AbortsOut);
             self.send(ends, sls, message);
         }
         self.indicate(key, Indication::PAbort(why));
@@ -426,12 +426,12 @@ impl Transactions {
 
     fn expire(&mut self, now: Time, key: Key) {
         while let Some(id) = self.slots.at_mut(key).and_then(|it| it.invocations.expire(now)) {
-            self.count(Fact::Cancelled);
+            self.count(Metric::Cancelled);
             self.indicate(key, Indication::Cancel(id));
         }
         let Some(record) = self.slots.at(key) else { return };
         if record.idle_due <= now {
-            self.count(Fact::Idle);
+            self.count(Metric::Idle);
             return self.break_off(key, PAbort::Idle);
         }
         let due = record.due();

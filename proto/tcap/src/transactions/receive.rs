@@ -7,7 +7,7 @@ use crate::codec::{
     Payload, Problem, Rejected, TransactionId, Writer,
 };
 use crate::effects::{Indication, Out, PAbort, UAbort};
-use crate::facts::Fact;
+use crate::metrics::Metric;
 use crate::record::{Ends, State};
 use bytes::Bytes;
 use machine::Time;
@@ -24,7 +24,7 @@ const fn back(unitdata: &Unitdata) -> Ends {
 
 impl Transactions {
     pub(super) fn receive(&mut self, now: Time, source: Option<u16>, unitdata: &Unitdata) {
-        self.count(Fact::MessagesIn);
+        self.count(Metric::MessagesIn);
         let message = match Message::read(&unitdata.data) {
             Ok(message) => message,
             Err(offence) => return self.offended(unitdata, offence),
@@ -44,7 +44,7 @@ impl Transactions {
 
     /// A transaction portion that is wrong: the peer's transaction is ended, and the one here.
     fn offended(&mut self, unitdata: &Unitdata, offence: Offence) {
-        self.count(Fact::Malformed);
+        self.count(Metric::Malformed);
         if let Some(otid) = offence.otid {
             self.p_abort(unitdata, otid, offence.cause);
         }
@@ -56,7 +56,7 @@ impl Transactions {
     }
 
     fn p_abort(&mut self, unitdata: &Unitdata, to: TransactionId, cause: PAbortCause) {
-        self.count(Fact::AbortsOut);
+        self.count(Metric::AbortsOut);
         let mut message = Vec::with_capacity(32);
         Writer::p_abort(to, cause).write(&mut message, |_| ());
         self.send(back(unitdata), unitdata.sls, message);
@@ -90,7 +90,7 @@ impl Transactions {
     ) -> bool {
         let Some(otid) = message.otid else { return false };
         let abort = |of: &mut Self, writer: Writer<'_>| {
-            of.count(Fact::AbortsOut);
+            of.count(Metric::AbortsOut);
             let mut message = Vec::with_capacity(64);
             writer.write(&mut message, |_| ());
             of.send(back(unitdata), unitdata.sls, message);
@@ -113,19 +113,19 @@ impl Transactions {
                 return abort(self, writer.refuse(context.contents(), diagnostic, &[]));
             }
             Some(_) => {
-                self.count(Fact::Malformed);
+                self.count(Metric::Malformed);
                 return abort(self, Writer::abort(otid).abrt(true, &[]));
             }
         };
         let has_room = self.settings.sources_elsewhere
             || self.sources.has_room(source, self.settings.dialogues_per_source_max);
         if !has_room {
-            self.count(Fact::ShedOfSource);
+            self.count(Metric::ShedOfSource);
             self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
             return false;
         }
         let Some(key) = self.take(now, back(unitdata), context) else {
-            self.count(Fact::Shed);
+            self.count(Metric::Shed);
             self.p_abort(unitdata, otid, PAbortCause::ResourceLimitation);
             return false;
         };
@@ -136,7 +136,7 @@ impl Transactions {
         if !self.settings.sources_elsewhere {
             self.sources.add(source);
         }
-        self.count(Fact::BegunThere);
+        self.count(Metric::BegunThere);
         let (called, calling) = (unitdata.called, unitdata.calling);
         let octets = unitdata.data.clone();
         self.indicate(key, Indication::Begin { called, calling, message: octets });
@@ -160,7 +160,7 @@ impl Transactions {
     fn continued(&mut self, now: Time, unitdata: &Unitdata, message: &Message<'_>) {
         let (Some(otid), Some(dtid)) = (message.otid, message.dtid) else { return };
         let Some(key) = self.find(dtid) else {
-            self.count(Fact::Unrecognized);
+            self.count(Metric::Unrecognized);
             return self.p_abort(unitdata, otid, PAbortCause::UnrecognizedTransactionId);
         };
         let is_expected = self.is_expected(key, message);
@@ -172,9 +172,9 @@ impl Transactions {
                 record.set_peer(unitdata.calling);
             }
             // Nobody may go on before this side has answered, nor from another transaction.
-            State::InitiationReceived => return self.count(Fact::Unrecognized),
+            State::InitiationReceived => return self.count(Metric::Unrecognized),
             State::Active if record.remote != Some(otid) => {
-                return self.count(Fact::Unrecognized);
+                return self.count(Metric::Unrecognized);
             }
             State::Active => {}
         }
@@ -189,10 +189,10 @@ impl Transactions {
 
     fn ended(&mut self, unitdata: &Unitdata, message: &Message<'_>) {
         let Some(key) = message.dtid.and_then(|dtid| self.find(dtid)) else {
-            return self.count(Fact::Unrecognized);
+            return self.count(Metric::Unrecognized);
         };
         if self.slots.at(key).is_some_and(|it| it.state == State::InitiationReceived) {
-            return self.count(Fact::Unrecognized);
+            return self.count(Metric::Unrecognized);
         }
         if self.is_expected(key, message) {
             self.indicate(key, Indication::End(unitdata.data.clone()));
@@ -205,9 +205,9 @@ impl Transactions {
 
     fn aborted(&mut self, unitdata: &Unitdata, message: &Message<'_>) {
         let Some(key) = message.dtid.and_then(|dtid| self.find(dtid)) else {
-            return self.count(Fact::Unrecognized);
+            return self.count(Metric::Unrecognized);
         };
-        self.count(Fact::AbortsIn);
+        self.count(Metric::AbortsIn);
         let dialogue = message.dialogue.map(|it| Dialogue::read(&it));
         let octets = unitdata.data.clone();
         let indication = match (message.p_abort, dialogue) {
@@ -239,7 +239,7 @@ impl Transactions {
                     self.indicate(key, Indication::Component(octets.slice_ref(whole)));
                 }
                 Err(Rejected { invoke_id, problem, is_reject }) => {
-                    self.count(Fact::Rejected);
+                    self.count(Metric::Rejected);
                     if let Some(record) = self.slots.at_mut(key)
                         && !is_reject
                     {
@@ -281,7 +281,7 @@ impl Transactions {
 
     /// A message came back: its transaction is the one that it came from.
     pub(super) fn notice(&mut self, cause: u8, data: &Bytes) {
-        self.count(Fact::Notices);
+        self.count(Metric::Notices);
         let Ok(message) = Message::read(data) else { return };
         if let Some(key) = message.otid.and_then(|otid| self.find(otid)) {
             self.indicate(key, Indication::Notice(cause));

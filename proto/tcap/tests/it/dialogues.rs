@@ -9,7 +9,7 @@ use tcap::codec::{
     ReturnErrorProblem, ReturnResultProblem,
 };
 use tcap::{
-    Begin, Close, DialogueId, Fact, In, Indication, OperationClass, Out, PAbort, Refused, Say,
+    Begin, Close, DialogueId, In, Indication, Metric, OperationClass, Out, PAbort, Refused, Say,
     Settings, Transactions, UAbort,
 };
 
@@ -376,7 +376,7 @@ fn a_continue_from_another_transaction_is_discarded() {
     let unitdata = sccp::Unitdata { data, ..answer };
     world.sides[0].step(world.now, In::Unitdata(unitdata), &mut out);
     assert!(out.is_empty());
-    assert_eq!(world.sides[0].facts().read(Fact::Unrecognized), 1);
+    assert_eq!(world.sides[0].metrics().read(Metric::Unrecognized), 1);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn a_begin_without_room_and_one_that_is_wrong_are_aborted() {
     let Some(Out::Unitdata(answer)) = out.pop() else { panic!("it is aborted") };
     let message = Message::read(&answer.data).unwrap();
     assert_eq!(message.p_abort, Some(PAbortCause::ResourceLimitation.number().into()));
-    assert_eq!(world.sides[1].facts().read(Fact::Shed), 1);
+    assert_eq!(world.sides[1].metrics().read(Metric::Shed), 1);
     let mut octets = unitdata.data.to_vec();
     octets.extend([0x5f, 0x20, 0]);
     octets[1] += 3;
@@ -579,7 +579,7 @@ fn a_source_has_no_more_dialogues_than_its_share_and_has_them_again() {
     let begun = |side: &mut Transactions, from, number| begun_of(side, None, from, number);
     let first: Vec<_> = (0..3).map(|it| begun(&mut side, 1, it).unwrap()).collect();
     assert_eq!(begun(&mut side, 1, 7), None);
-    assert_eq!((side.facts().read(Fact::ShedOfSource), side.len()), (1, 3));
+    assert_eq!((side.metrics().read(Metric::ShedOfSource), side.len()), (1, 3));
     assert!(begun(&mut side, 2, 8).is_some(), "another one has its own");
     side.end(Time::ZERO, first[0], &[], &[], &mut Vec::new()).unwrap();
     assert!(begun(&mut side, 1, 9).is_some());

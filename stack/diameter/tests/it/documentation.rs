@@ -2,8 +2,8 @@
 
 use crate::world::Site;
 use diameter_stack::config::{Node, Peer, Route};
-use diameter_stack::{ConnectionFact, PeerFact};
-use event::Fact as _;
+use diameter_stack::{ConnectionMetric, PeerMetric};
+use event::Metric as _;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ fn written() -> String {
     table::<Peer>("peer", &mut text);
     table::<Route>("route", &mut text);
     text.push_str("\n| metric | what |\n|---|---|\n");
-    let connections = ConnectionFact::ROWS.iter().chain(PeerFact::ROWS);
-    for row in diameter::Fact::ROWS.iter().chain(connections) {
+    let connections = ConnectionMetric::ROWS.iter().chain(PeerMetric::ROWS);
+    for row in diameter::Metric::ROWS.iter().chain(connections) {
         writeln!(text, "| `{}` | {} |", row.name, row.help()).unwrap();
     }
     text.push('\n');

@@ -1,7 +1,7 @@
 //! What became of a SUBSCRIBE.
 
 use crate::access::{Access, LINGERING};
-use crate::facts::RegEventFact;
+use crate::metrics::RegEventMetric;
 use crate::trails::Value;
 use crate::watch::{AGAIN_MAX, Stage, TIMERS, Watch};
 use dialog::{RouteSet, Subscription, SubscriptionPhase};
@@ -133,7 +133,7 @@ impl Access {
             return;
         }
         let is_same = watch.refused == status;
-        self.watches.facts.add(RegEventFact::Failed, 1);
+        self.watches.metrics.add(RegEventMetric::Failed, 1);
         if !is_same {
             let status = ("status", Value::Number(status.into()));
             self.watched(key, Event::RegistrationNotWatched, vec![status]);

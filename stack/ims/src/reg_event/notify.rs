@@ -1,7 +1,7 @@
 //! What the core tells (RFC 6665 §4.1.3, RFC 3680 §5, TS 24.229 §5.2.5.2).
 
 use crate::access::{Access, LINGERING};
-use crate::facts::RegEventFact;
+use crate::metrics::RegEventMetric;
 use crate::trails::Value;
 use crate::watch::{AGAIN_MAX, Stage, TIMERS, Watch};
 use dialog::{RouteSet, Subscription, SubscriptionPhase};
@@ -85,7 +85,7 @@ impl Access {
         let mut gone = Vec::new();
         let status = match taken {
             Ok(document) => {
-                self.watches.facts.add(RegEventFact::Notifies, 1);
+                self.watches.metrics.add(RegEventMetric::Notifies, 1);
                 if let Some(document) = document {
                     gone = self.document_taken(now, key, &document, registrar);
                 }
@@ -114,7 +114,7 @@ impl Access {
             && (watch.far.tag.is_empty() || message.from_tag() == Some(&*watch.far.tag))
             && watch.usage.is_some();
         if !is_ours {
-            self.watches.facts.add(RegEventFact::Strangers, 1);
+            self.watches.metrics.add(RegEventMetric::Strangers, 1);
             return Err(481);
         }
         let package = message.header(Header::Event).and_then(|it| Package::parse(it).ok());
@@ -131,7 +131,7 @@ impl Access {
         };
         let body = document(message).inspect_err(|status| {
             if *status == 400 {
-                self.watches.facts.add(RegEventFact::Unreadable, 1);
+                self.watches.metrics.add(RegEventMetric::Unreadable, 1);
             }
         })?;
         let Some(watch) = self.watches.at_mut(key) else { return Err(481) };
@@ -145,7 +145,7 @@ impl Access {
         let Some(reginfo) = body else { return Ok(None) };
         let before = watch.far.version;
         if before.is_some_and(|before| reginfo.version <= before) {
-            self.watches.facts.add(RegEventFact::Outdated, 1);
+            self.watches.metrics.add(RegEventMetric::Outdated, 1);
             return Ok(None);
         }
         watch.far.version = Some(reginfo.version);
@@ -182,7 +182,7 @@ impl Access {
                 spares_some |= self.over(now, key, &row.aor, registrar, &mut gone);
             }
         }
-        self.watches.facts.add(RegEventFact::Deregistered, gone.len() as u64);
+        self.watches.metrics.add(RegEventMetric::Deregistered, gone.len() as u64);
         for binding in &gone {
             if registrar.by_source(&binding.flow).next().is_none() {
                 self.taken_back(now, &binding.flow, binding.why);
@@ -210,7 +210,7 @@ impl Access {
         {
             let left_s = u32::try_from(left_s).unwrap_or(u32::MAX);
             if registrar.shorten(now, key, left_s) {
-                self.watches.facts.add(RegEventFact::Shortened, 1);
+                self.watches.metrics.add(RegEventMetric::Shortened, 1);
             }
         }
     }

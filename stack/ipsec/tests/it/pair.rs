@@ -3,7 +3,7 @@
 
 use crate::world::{End, IN_UDP, LANES, RAW, Random, agreed, associations};
 use esp::Udp;
-use ipsec::{Address, BLOCK, Endpoint, Fact, Lane, Settings};
+use ipsec::{Address, BLOCK, Endpoint, Lane, Metric, Settings};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Effects;
@@ -220,7 +220,7 @@ fn no_number_leaves_twice_and_nothing_told_is_accepted_again_whichever_node_dies
                 _ => {}
             }
         }
-        blocks += pair.active.endpoint.count(Fact::BlocksGranted);
+        blocks += pair.active.endpoint.count(Metric::BlocksGranted);
     }
     assert!(blocks > 30 && deaths > 100, "{blocks} blocks at the last nodes, {deaths} died");
     assert!(waited > 0, "some had to wait for the standby");
@@ -232,7 +232,7 @@ fn a_block_is_granted_once_the_standby_knows_it_and_what_leaves_before_is_droppe
     let block = BLOCK as usize;
     assert!((0..block).all(|_| pair.send(Lane::First)), "the first block is known with the keys");
     assert!(!pair.send(Lane::First));
-    assert_eq!(pair.active.endpoint.count(Fact::Unpromised), 1);
+    assert_eq!(pair.active.endpoint.count(Metric::Unpromised), 1);
     assert!(pair.send(Lane::Second), "each association has its own");
     pair.tell(Vec::new());
     pair.hear(1);

@@ -1,7 +1,7 @@
 //! Connections of many sets: they end with their sets, and who holds too much makes way.
 
 use crate::world::{End, associations};
-use ipsec::{Address, Endpoint, Fact, Lane, Settings, Streams, Way};
+use ipsec::{Address, Endpoint, Lane, Metric, Settings, Streams, Way};
 use machine::slots::Key;
 use machine::{Duration, Time};
 use std::net::SocketAddr;
@@ -39,10 +39,10 @@ fn a_connection_ends_with_its_set() {
     let (mut esp, sets) = endpoint(&["192.0.2.9".to_owned(), "192.0.2.8".to_owned()]);
     let mut streams = Streams::new(7, IDLE);
     sets.iter().for_each(|set| waits(&mut streams, &mut esp, *set, 100_000));
-    assert_eq!((streams.len(), esp.count(Fact::StreamsLive)), (2, 2));
+    assert_eq!((streams.len(), esp.count(Metric::StreamsLive)), (2, 2));
     esp.remove(sets[0]);
     streams.leave(Time::ZERO, &mut esp, |_, _| {});
-    assert_eq!((streams.len(), esp.count(Fact::StreamsLive)), (1, 1));
+    assert_eq!((streams.len(), esp.count(Metric::StreamsLive)), (1, 1));
     let second = Way { set: sets[1], lane: Lane::Second };
     assert!(streams.is_open(second));
     // Whoever has its slot next has nothing of it.
@@ -67,7 +67,7 @@ fn what_waits_for_phones_behind_one_address_is_bounded_and_others_lose_nothing()
     let is_open = |set: &Key| streams.is_open(Way { set: *set, lane: Lane::Second });
     let open = many.iter().filter(|set| is_open(set)).count();
     // 67 times 61 pages of 4,096 octets, and one that holds less than one.
-    assert_eq!((open, esp.count(Fact::StreamsMadeWay)), (68, 32));
+    assert_eq!((open, esp.count(Metric::StreamsMadeWay)), (68, 32));
     assert!(is_open(&other[0]) && is_open(&many[0]), "of another address, and a small one");
 }
 
@@ -81,5 +81,5 @@ fn what_waits_for_phones_of_many_addresses_is_bounded() {
         waits(&mut streams, &mut esp, *set, 250_000);
     }
     assert_eq!(streams.len(), 65_536 / 61);
-    assert_eq!(esp.count(Fact::StreamsMadeWay), 1_200 - 65_536 / 61);
+    assert_eq!(esp.count(Metric::StreamsMadeWay), 1_200 - 65_536 / 61);
 }

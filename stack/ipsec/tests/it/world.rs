@@ -4,7 +4,7 @@ use esp::{
     Algorithm, Encryption, Inbound, Integrity, KeyLength, Material, Mode, Outbound, Parameters,
     Spi, Tunnel, Udp,
 };
-use ipsec::{Address, Arrived, Associations, Endpoint, Fact, Lane, Path, Settings};
+use ipsec::{Address, Arrived, Associations, Endpoint, Lane, Metric, Path, Settings};
 use machine::Time;
 use machine::identity::mix;
 use machine::slots::Key;
@@ -151,7 +151,7 @@ fn both_lanes_carry_datagrams_of_both_families_and_a_row_says_how_many() {
         two.endpoint.remove(two.set);
         let (_, octets) = one.send(&two, Lane::First, b"late").unwrap();
         assert_eq!(two.take(Time::ZERO, one.outside, false, &octets), None);
-        assert_eq!(two.endpoint.count(Fact::UnknownSpi), 1);
+        assert_eq!(two.endpoint.count(Metric::UnknownSpi), 1);
     }
 }
 
@@ -184,8 +184,8 @@ fn what_arrives_arrives_once_whatever_the_network_does() {
         }
         assert!(came.is_subset(&sent));
         assert!(came.len() > 300, "{} of 400 came, seed {seed}", came.len());
-        let dropped = two.endpoint.count(Fact::Replayed);
-        assert!(dropped > 0 && two.endpoint.count(Fact::Forged) == 0);
+        let dropped = two.endpoint.count(Metric::Replayed);
+        assert!(dropped > 0 && two.endpoint.count(Metric::Forged) == 0);
     }
 }
 
@@ -206,7 +206,7 @@ fn a_peer_whose_nat_moves_is_followed_by_what_it_sends_and_not_by_what_is_sent_a
     let elsewhere = "203.0.113.66:9".parse().unwrap();
     assert_eq!(proxy.take(Time::ZERO, elsewhere, true, &second), None);
     assert_eq!(proxy.endpoint.path(proxy.set).unwrap().remote, phone.outside);
-    assert_eq!(proxy.endpoint.count(Fact::Moved), 1);
+    assert_eq!(proxy.endpoint.count(Metric::Moved), 1);
 }
 
 #[test]

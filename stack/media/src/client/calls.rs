@@ -3,14 +3,14 @@
 use super::{Client, Refused, Verdict};
 use crate::body::{self, Found};
 use crate::controller::Controller;
-use crate::facts::MediaFact;
 use crate::leases::{Moving, Ports};
+use crate::metrics::MediaMetric;
 use crate::realm::RealmPolicy;
 use crate::session::{Anchored, Crossing, Part, Step, name};
 use anchor::row::{Message, StreamId};
 use anchor::{Change, Fork, Heard, Kind, Local, Means, Reason, Refusal, Session, Side};
 use anchor::{Stream, Trace};
-use event::Sheet;
+use event::Metrics;
 use machine::Time;
 use machine::slots::Key;
 use rand_chacha::ChaCha12Rng;
@@ -26,7 +26,7 @@ struct Bench<'c> {
     realms: [&'c RealmPolicy; 2],
     groups: [u16; 2],
     random: &'c mut ChaCha12Rng,
-    facts: &'c Sheet<MediaFact>,
+    metrics: &'c Metrics<MediaMetric>,
     now: Time,
 }
 
@@ -60,11 +60,11 @@ impl Client {
                 return Ok(Verdict::Same);
             }
             Found::Unreadable => {
-                self.facts.add(MediaFact::Refused, 1);
+                self.metrics.add(MediaMetric::Refused, 1);
                 return Err(Refused::UNREADABLE);
             }
             Found::Beside => {
-                self.facts.add(MediaFact::Refused, 1);
+                self.metrics.add(MediaMetric::Refused, 1);
                 return Err(Refused::BESIDE);
             }
             Found::Whole => 0..it.body.len(),
@@ -89,7 +89,7 @@ impl Client {
         self.body = out;
         done.inspect_err(|refused| {
             let is_room = *refused == Refused::ROOM;
-            self.facts.add(if is_room { MediaFact::NoRoom } else { MediaFact::Refused }, 1);
+            self.metrics.add(if is_room { MediaMetric::NoRoom } else { MediaMetric::Refused }, 1);
         })
     }
 
@@ -192,7 +192,7 @@ impl Client {
                     anchored.session = Some(session);
                     anchored.epoch = bench.controller.epoch.unwrap_or(0);
                     bench.controller.calls += 1;
-                    bench.facts.add(MediaFact::Anchored, 1);
+                    bench.metrics.add(MediaMetric::Anchored, 1);
                     if bench.controller.leases.is_low(groups) {
                         self.runs_short(at, groups);
                     }
@@ -227,7 +227,7 @@ impl Client {
         };
         let Some(session) = &mut anchored.session else { return Ok(Verdict::Same) };
         let changes = bench.with(|means| session.answer(heard, means, out))?;
-        tell(bench.controller, bench.facts, (key, session, &anchored.trace), &changes);
+        tell(bench.controller, bench.metrics, (key, session, &anchored.trace), &changes);
         anchored.taken(it.part, it.fork);
         Ok(Verdict::Instead)
     }
@@ -240,7 +240,7 @@ impl Client {
         }
         let Some(session) = &mut anchored.session else { return };
         let changes = bench.with(|means| session.settle(Fork(fork.into()), means));
-        tell(bench.controller, bench.facts, (key, session, &anchored.trace), &changes);
+        tell(bench.controller, bench.metrics, (key, session, &anchored.trace), &changes);
     }
 
     /// What was offered was refused: what was agreed before stays.
@@ -261,7 +261,7 @@ impl Client {
         let controller = self.controllers.get_mut(at);
         if let (Some(mut session), Some(controller)) = (session, controller) {
             let changes = session.end(&mut Ports { leases: &mut controller.leases, groups, now });
-            tell(controller, &self.facts, (key, &session, &anchored.trace), &changes);
+            tell(controller, &self.metrics, (key, &session, &anchored.trace), &changes);
             controller.calls -= 1;
             controller.unclaimed.retain(|(owner, _)| *owner != key);
         }
@@ -307,7 +307,7 @@ impl Client {
         let (at, changes) = new;
         self.leave(now, key, (old, streams), &held);
         self.controllers[at].calls += 1;
-        self.facts.add(MediaFact::Moved, 1);
+        self.metrics.add(MediaMetric::Moved, 1);
         let anchored = self.sessions.at(key);
         if let Some((session, trace)) =
             anchored.and_then(|it| Some((it.session.as_ref()?, &it.trace)))
@@ -317,7 +317,7 @@ impl Client {
             // Those that changed stand there for the first time; others wait for new keys.
             let stand = |change: &Change| matches!(change, Change::Changed(_));
             let changes: Vec<Change> = changes.into_iter().filter(stand).collect();
-            tell(controller, &self.facts, (key, session, trace), &changes);
+            tell(controller, &self.metrics, (key, session, trace), &changes);
             controller.counted(streams);
         }
         true
@@ -360,7 +360,7 @@ impl Client {
         let stream = StreamId { call: name(key), line };
         let serial = anchored.serial;
         controller.connection.say(Message::Play { stream, end, serial, digit, ms });
-        self.facts.add(MediaFact::Digits, 1);
+        self.metrics.add(MediaMetric::Digits, 1);
         true
     }
 
@@ -419,7 +419,7 @@ impl Client {
             realms: [a?, b?],
             groups,
             random: &mut self.random,
-            facts: &self.facts,
+            metrics: &self.metrics,
             now,
         };
         Some((anchored, bench))
@@ -438,12 +438,17 @@ impl Client {
 pub(super) type Call<'a> = (Key, &'a Session, &'a Trace);
 
 /// Says what changed.
-fn tell(controller: &mut Controller, facts: &Sheet<MediaFact>, said: Call<'_>, changes: &[Change]) {
+fn tell(
+    controller: &mut Controller,
+    metrics: &Metrics<MediaMetric>,
+    said: Call<'_>,
+    changes: &[Change],
+) {
     let (key, session, trace) = said;
     for change in changes {
         match *change {
             Change::Added(line) | Change::Changed(line) => {
-                facts.add(MediaFact::Told, 1);
+                metrics.add(MediaMetric::Told, 1);
                 if controller.connection.is_up() {
                     put(controller, (key, session, trace), line);
                 }

@@ -5,7 +5,7 @@ use super::{BEAT, Client, LEAVING_AT_ONCE, LEAVING_EVERY, Notice};
 use crate::config::Gone;
 use crate::connection::Heard;
 use crate::controller::Controller;
-use crate::facts::MediaFact;
+use crate::metrics::MediaMetric;
 use crate::session::{Anchored, key};
 use anchor::Local;
 use anchor::row::{Event, Message};
@@ -52,7 +52,7 @@ impl Client {
 
     fn lost(&mut self, now: Time, at: usize) {
         self.controllers[at].lost(now);
-        self.facts.add(MediaFact::Lost, 1);
+        self.metrics.add(MediaMetric::Lost, 1);
         self.leave_at = self.leave_at.min(now + self.settings.media.gone_after());
     }
 
@@ -97,15 +97,15 @@ impl Client {
 
     fn count(&self, event: &Event) {
         match event {
-            Event::Latched(_) => self.facts.add(MediaFact::Latched, 1),
-            Event::OneWay => self.facts.add(MediaFact::OneWay, 1),
-            Event::TimedOut => self.facts.add(MediaFact::TimedOut, 1),
-            Event::Digit(..) => self.facts.add(MediaFact::Digits, 1),
+            Event::Latched(_) => self.metrics.add(MediaMetric::Latched, 1),
+            Event::OneWay => self.metrics.add(MediaMetric::OneWay, 1),
+            Event::TimedOut => self.metrics.add(MediaMetric::TimedOut, 1),
+            Event::Digit(..) => self.metrics.add(MediaMetric::Digits, 1),
             Event::Unprotected(count) => {
-                self.facts.add(MediaFact::Unprotected, u64::from(*count));
+                self.metrics.add(MediaMetric::Unprotected, u64::from(*count));
             }
             Event::Quality(quality) => {
-                self.facts.observe(MediaFact::Quality, quality.mos_hundredths.into());
+                self.metrics.observe(MediaMetric::Quality, quality.mos_hundredths.into());
             }
         }
     }

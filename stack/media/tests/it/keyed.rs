@@ -3,7 +3,7 @@
 use crate::world::{World, settings};
 use authentication::Keys;
 use machine::Duration;
-use media_stack::{MediaFact, Refused};
+use media_stack::{MediaMetric, Refused};
 
 const KEY: &str = "a key of forty characters, as it should be";
 
@@ -22,7 +22,7 @@ fn both_prove_the_key_before_anything_is_said() {
     let both = format!("{KEY}, changed\n{KEY}");
     for (ours, theirs) in [(None, None), (Some(KEY), Some(KEY)), (Some(&*both), Some(KEY))] {
         let mut world = world(ours, theirs);
-        assert_eq!(world.fact(MediaFact::ControllersUp), 1);
+        assert_eq!(world.metric(MediaMetric::ControllersUp), 1);
         assert!(world.call(1, ["10.1.0.1", "10.2.0.1"]).is_ok());
     }
 }
@@ -33,7 +33,7 @@ fn one_that_does_not_prove_the_key_gets_no_call() {
     for (ours, theirs) in [(Some(KEY), None), (None, Some(KEY)), (Some(KEY), Some(other))] {
         let mut world = world(ours, theirs);
         world.pass(Duration::from_secs(10));
-        assert_eq!(world.fact(MediaFact::ControllersUp), 0, "{ours:?} {theirs:?}");
+        assert_eq!(world.metric(MediaMetric::ControllersUp), 0, "{ours:?} {theirs:?}");
         let call = world.call(1, ["10.1.0.1", "10.2.0.1"]);
         assert_eq!(call.map(|_| ()), Err(Refused::ROOM));
         assert_eq!(world.mscs[0].streams(), 0);

@@ -5,7 +5,7 @@ use anchor::Side;
 use machine::Duration;
 use machine::slots::Key;
 use media_stack::Notice;
-use media_stack::{KINDS, MediaFact, Part};
+use media_stack::{KINDS, MediaMetric, Part};
 use runtime::Effects;
 
 fn follower() -> World {
@@ -57,13 +57,13 @@ fn after_a_takeover_streams_keep_their_names_and_their_ports() {
     let stands = |owner: Key| owner.index != 7;
     standby.client.activate(standby.now, true, &stands, &mut standby.out);
     standby.pass(Duration::from_secs(2));
-    assert_eq!(standby.fact(MediaFact::ControllersUp), 2);
+    assert_eq!(standby.metric(MediaMetric::ControllersUp), 2);
     let after = names(&standby);
     assert_eq!(after.len(), 18, "one had no call any more");
     assert!(after.iter().all(|name| before.contains(name)));
     let again: u64 = standby.mscs.iter().map(|msc| msc.puts).sum();
     assert_eq!(again - puts, 18, "each is said once");
-    assert_eq!(standby.fact(MediaFact::PairsInUse), 36);
+    assert_eq!(standby.metric(MediaMetric::PairsInUse), 36);
     assert!(standby.notices.is_empty(), "{:?}", standby.notices);
     // Ports that standing calls have are given to nobody else: the simulated ones check that.
     for n in 100..300 {
@@ -105,7 +105,7 @@ fn a_pair_of_media_controllers_is_one_wherever_it_serves_and_calls_move_when_bot
     let nodes = ["10.0.0.1:2970", "10.0.1.1:2970"].map(|it| it.parse().unwrap());
     world.serves.insert(0, nodes[1]);
     world.pass(Duration::from_secs(2));
-    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "the one that serves is found");
+    assert_eq!(world.metric(MediaMetric::ControllersUp), 2, "the one that serves is found");
     let mut calls = Vec::new();
     for n in 0..40 {
         calls.push(world.call(n, ["10.1.0.1", "10.2.0.1"]).expect("there is room"));
@@ -122,7 +122,7 @@ fn a_pair_of_media_controllers_is_one_wherever_it_serves_and_calls_move_when_bot
         world.serves.insert(0, nodes[node]);
         world.break_connections(0);
         world.pass(Duration::from_secs(2));
-        assert_eq!(world.fact(MediaFact::ControllersUp), 2);
+        assert_eq!(world.metric(MediaMetric::ControllersUp), 2);
         assert_eq!(world.mscs[0].puts - puts, of_pair as u64, "each is said once");
         assert_eq!(world.notices, vec![], "no call needs a re-INVITE");
     }
@@ -145,13 +145,13 @@ fn a_pair_of_media_controllers_is_one_wherever_it_serves_and_calls_move_when_bot
 fn a_media_controller_that_is_cut_off_is_missed_within_a_second() {
     let mut world = World::new(2);
     world.pass(Duration::from_secs(2));
-    assert_eq!(world.fact(MediaFact::ControllersUp), 2);
+    assert_eq!(world.metric(MediaMetric::ControllersUp), 2);
     world.mscs[0].is_cut_off = true;
     world.pass(Duration::from_millis(400));
-    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "it may be late");
+    assert_eq!(world.metric(MediaMetric::ControllersUp), 2, "it may be late");
     world.pass(Duration::from_millis(700));
-    assert_eq!(world.fact(MediaFact::ControllersUp), 1);
+    assert_eq!(world.metric(MediaMetric::ControllersUp), 1);
     world.mscs[0].is_cut_off = false;
     world.pass(Duration::from_secs(4));
-    assert_eq!(world.fact(MediaFact::ControllersUp), 2, "and found again");
+    assert_eq!(world.metric(MediaMetric::ControllersUp), 2, "and found again");
 }

@@ -5,7 +5,7 @@ use crate::world::{Call, World, sdp};
 use anchor::{Side, Trace, row};
 use machine::Duration;
 use machine::identity::mix;
-use media_stack::{MediaFact, Notice, Part, Refused};
+use media_stack::{MediaMetric, Notice, Part, Refused};
 
 struct Random(u64);
 
@@ -156,14 +156,18 @@ impl Run {
         }
         let streams: usize = self.world.mscs.iter().map(|msc| msc.streams()).sum();
         assert_eq!(streams, self.calls.len(), "one stream a call");
-        let pairs = self.world.fact(MediaFact::PairsInUse);
+        let pairs = self.world.metric(MediaMetric::PairsInUse);
         assert_eq!(pairs, 2 * self.calls.len() as u64, "two pairs a stream");
         while let Some(call) = self.calls.pop() {
             self.world.end(call);
         }
         self.world.pass(Duration::from_millis(100));
         let streams: usize = self.world.mscs.iter().map(|msc| msc.streams()).sum();
-        assert_eq!((streams, self.world.fact(MediaFact::PairsInUse)), (0, 0), "nothing is left");
+        assert_eq!(
+            (streams, self.world.metric(MediaMetric::PairsInUse)),
+            (0, 0),
+            "nothing is left"
+        );
         assert!(self.world.client.is_empty());
     }
 }
@@ -223,7 +227,7 @@ fn more_is_leased_before_calls_want_it_and_a_call_without_a_port_is_refused() {
     }
     // 40 blocks of 32 pairs, of which each group has its own.
     assert_eq!((run.calls.len(), refused), (1_280, 220));
-    assert_eq!(run.world.fact(MediaFact::NoRoom), 220);
+    assert_eq!(run.world.metric(MediaMetric::NoRoom), 220);
     run.settle();
 }
 
@@ -266,7 +270,7 @@ fn calls_of_a_media_controller_that_left_the_configuration_move_at_once() {
         run.notices();
     }
     assert_eq!((run.moved, run.world.mscs[0].streams()), (10, 20));
-    assert_eq!(run.world.fact(MediaFact::PairsInUse), 40);
+    assert_eq!(run.world.metric(MediaMetric::PairsInUse), 40);
 }
 
 #[test]

@@ -271,8 +271,8 @@ impl World {
         self.collect();
     }
 
-    pub fn fact(&self, fact: media_stack::MediaFact) -> u64 {
+    pub fn metric(&self, metric: media_stack::MediaMetric) -> u64 {
         self.client.gauges();
-        self.client.facts.read(fact)
+        self.client.metrics.read(metric)
     }
 }

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use machine::Time;
 use runtime::{Ask, AskError, Effects, Frame, Function, In, PortId, Running, Seed, ShardSpec};
 use sctp::{Indication, Lost, Outgoing};
-use sctp_stack::{AssociationFact, Carrier, Config, Peer, SctpEndpoint};
+use sctp_stack::{AssociationMetric, Carrier, Config, Peer, SctpEndpoint};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ impl Function for Talker {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         vec![self.doorway.cells()]
     }
 }
@@ -245,8 +245,8 @@ fn where_nobody_speaks_sctp_the_association_is_lost_at_once() {
         let lost = wait(&told, |it| matches!(it, Indication::CommunicationLost(_)));
         assert_eq!(lost, Indication::CommunicationLost(Lost::Unreachable));
         let cells = client.cells();
-        let sent = cells[0].1[0].readings().find(|it| it.0.name == "sctp_packets_out_total");
-        let once = event::Reading::Value(1);
+        let sent = cells[0].1[0].samples().find(|it| it.0.name == "sctp_packets_out_total");
+        let once = event::Sample::Value(1);
         assert_eq!(sent.unwrap().1, once, "by ICMP, not by a time-out");
     }
 }
@@ -271,8 +271,8 @@ fn an_address_that_is_not_ours_is_refused_in_words() {
 }
 
 #[test]
-fn the_facts_have_names_of_their_own() {
-    let rows = <AssociationFact as event::Fact>::ROWS;
+fn the_metrics_have_names_of_their_own() {
+    let rows = <AssociationMetric as event::Metric>::ROWS;
     let names: std::collections::BTreeSet<_> = rows.iter().map(|row| row.name).collect();
     assert_eq!(names.len(), rows.len());
 }

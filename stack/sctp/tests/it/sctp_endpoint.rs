@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use core::net::IpAddr;
-use event::Reading;
+use event::Sample;
 use machine::{Duration, Time};
 use runtime::{Ask, AskError, Effects, Flow, PortId, Seed, Transport};
 use sctp::{AssociationId, In, Indication, Lost, Outgoing, PathState};
@@ -134,10 +134,10 @@ impl World {
         self.sides[side].ask(&ask).unwrap().as_array().unwrap().clone()
     }
 
-    fn fact(&self, side: usize, name: &str) -> u64 {
+    fn metric(&self, side: usize, name: &str) -> u64 {
         let cells = self.sides[side].cells();
-        let found = cells.readings().find(|(row, _)| row.name == name).unwrap();
-        let Reading::Value(value) = found.1 else { panic!("{name} is a histogram") };
+        let found = cells.samples().find(|(row, _)| row.name == name).unwrap();
+        let Sample::Value(value) = found.1 else { panic!("{name} is a histogram") };
         value
     }
 }
@@ -158,11 +158,11 @@ fn a_message_crosses_two_doorways_and_the_end_is_in_order() {
     world.run(Duration::from_millis(100));
     assert!(world.was_told(0, &Indication::ShutdownComplete));
     assert_eq!(world.rows(0, "sctp/associations"), Vec::<serde_json::Value>::new());
-    let facts = ["sctp_associations_up_total", "sctp_associations_shut_down_total"];
-    assert_eq!(facts.map(|name| world.fact(1, name)), [1, 1]);
-    assert_eq!(world.fact(1, "sctp_associations"), 0);
-    assert_eq!(world.fact(0, "sctp_messages_out_total"), 1);
-    assert_eq!(world.fact(1, "sctp_messages_in_total"), 1);
+    let metrics = ["sctp_associations_up_total", "sctp_associations_shut_down_total"];
+    assert_eq!(metrics.map(|name| world.metric(1, name)), [1, 1]);
+    assert_eq!(world.metric(1, "sctp_associations"), 0);
+    assert_eq!(world.metric(0, "sctp_messages_out_total"), 1);
+    assert_eq!(world.metric(1, "sctp_messages_in_total"), 1);
 }
 
 #[test]
@@ -179,15 +179,15 @@ fn each_path_keeps_to_its_network_and_data_moves_when_the_primary_is_cut() {
     }
     let failed = Indication::NetworkStatusChange(ip(1, 2), PathState::Inactive);
     assert!(world.was_told(0, &failed));
-    assert_eq!(world.fact(1, "sctp_messages_in_total"), 6);
+    assert_eq!(world.metric(1, "sctp_messages_in_total"), 6);
     let paths = world.rows(0, "sctp/paths");
     assert_eq!((&paths[0]["state"], &paths[0]["primary"]), (&"inactive".into(), &true.into()));
     assert_eq!(world.rows(0, "sctp/associations")[0]["paths_active"], 1);
     world.cut.clear();
     world.run(Duration::from_secs(70)); // two intervals of heartbeats
     assert_eq!(world.rows(0, "sctp/paths")[0]["state"], "active");
-    assert!(world.fact(0, "sctp_paths_failed_total") >= 1);
-    assert!(world.fact(0, "sctp_paths_active_total") >= 1);
+    assert!(world.metric(0, "sctp_paths_failed_total") >= 1);
+    assert!(world.metric(0, "sctp_paths_active_total") >= 1);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn another_port_ends_what_stands_and_the_doorway_serves_on() {
     world.sides[0].configure(now, &next, FIRST);
     world.run(Duration::from_millis(100));
     assert!(world.was_told(0, &Indication::CommunicationLost(Lost::UserAborted)));
-    assert_eq!(world.fact(1, "sctp_associations_lost_total"), 1);
+    assert_eq!(world.metric(1, "sctp_associations_lost_total"), 1);
     world.associate(1);
     assert_eq!(world.rows(0, "sctp/associations")[0]["port"], 3_000);
 }
@@ -241,7 +241,7 @@ fn a_peer_that_comes_again_or_is_too_many_is_refused() {
     let now = world.now;
     assert_eq!(world.sides[0].associate(now, &peer(2, 1)), Err(sctp_stack::Refused::Exists));
     assert_eq!(world.sides[0].associate(now, &peer(3, 1)), Err(sctp_stack::Refused::Full));
-    assert_eq!(world.fact(0, "sctp_associations_refused_total"), 2);
+    assert_eq!(world.metric(0, "sctp_associations_refused_total"), 2);
 }
 
 #[test]
@@ -289,22 +289,22 @@ fn every_fact_that_is_declared_moves() {
     let one = Config { parameters: small, ..config(1, 1) };
     let mut world = World::new([&one, &Config { associations_max: 1, ..config(2, 1) }]);
     let id = world.associate(1);
-    assert_eq!(world.fact(0, "sctp_associations"), 1);
+    assert_eq!(world.metric(0, "sctp_associations"), 1);
     for _ in 0..2 {
         world.wish(0, In::Send(id, Outgoing::new(0, 0, Bytes::from(vec![0; 4_000]))));
     }
-    assert_eq!(world.fact(0, "sctp_send_failures_total"), 1);
+    assert_eq!(world.metric(0, "sctp_send_failures_total"), 1);
     misfortunes(&mut world, id);
     for name in ["checksum", "malformed", "tag"] {
-        assert!(world.fact(1, &format!("sctp_dropped_{name}_total")) >= 1, "{name}");
+        assert!(world.metric(1, &format!("sctp_dropped_{name}_total")) >= 1, "{name}");
     }
-    assert!(world.fact(1, "sctp_out_of_the_blue_total") >= 1);
+    assert!(world.metric(1, "sctp_out_of_the_blue_total") >= 1);
     for name in ["sctp_packets_in_total", "sctp_packets_out_total"] {
-        assert!(world.fact(0, name) > 1, "{name}");
+        assert!(world.metric(0, name) > 1, "{name}");
     }
     let nowhere = Peer { addresses: vec!["fd00::1".parse().unwrap()], ..peer(2, 1) };
     let now = world.now;
     world.sides[0].associate(now, &nowhere).unwrap();
     world.run(Duration::from_millis(1));
-    assert!(world.fact(0, "sctp_dropped_no_port_total") >= 1);
+    assert!(world.metric(0, "sctp_dropped_no_port_total") >= 1);
 }

@@ -3,7 +3,7 @@
 
 use super::{MESSAGE_BYTES_MAX, POOL, Section};
 use authentication::Secret;
-use event::{Cells, Sheet};
+use event::{MetricCells, Metrics};
 use machine::Time;
 use oam::{Managed, PortRow, State};
 use pool::message::{self, Message};
@@ -17,9 +17,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-event::facts! {
+event::metrics! {
     /// What the keeper counts.
-    pub enum PoolFact {
+    pub enum PoolMetric {
         /// Sessions of the site's pool.
         Sessions = Gauge, "pool_sessions";
         /// Sessions leased to controllers.
@@ -37,7 +37,7 @@ event::facts! {
 
 struct Inner {
     keeper: Option<LeaseServer>,
-    sheet: Sheet<PoolFact>,
+    metrics: Metrics<PoolMetric>,
 }
 
 /// The keeper, if this process has it.
@@ -51,7 +51,7 @@ pub struct LicenceService {
 impl LicenceService {
     /// No keeper until it is configured.
     pub fn new(listen: Option<SocketAddr>) -> Arc<Self> {
-        let inner = Mutex::new(Inner { keeper: None, sheet: Sheet::new() });
+        let inner = Mutex::new(Inner { keeper: None, metrics: Metrics::new() });
         Arc::new(Self { listen, started: (oam::clock::now(), Instant::now()), inner })
     }
 
@@ -85,9 +85,9 @@ impl LicenceService {
     pub fn take(&self, function: &str, shard: u16, report: Report) -> Option<Grant> {
         let mut inner = self.lock();
         let grant = inner.keeper.as_mut()?.take(self.now(), function, shard, report);
-        inner.sheet.add(PoolFact::Reports, 1);
+        inner.metrics.add(PoolMetric::Reports, 1);
         if grant.is_none() {
-            inner.sheet.add(PoolFact::Rejected, 1);
+            inner.metrics.add(PoolMetric::Rejected, 1);
         }
         grant
     }
@@ -101,7 +101,7 @@ impl LicenceService {
                 _ => None,
             };
             let Some((function, shard, report)) = report else {
-                self.lock().sheet.add(PoolFact::Rejected, 1);
+                self.lock().metrics.add(PoolMetric::Rejected, 1);
                 continue;
             };
             let Some(grant) = self.take(function, shard, report) else { continue };
@@ -221,19 +221,19 @@ impl Managed for LicenceService {
         self.listen.iter().map(row).collect()
     }
 
-    fn cells(&self) -> Vec<(u16, Vec<Cells>)> {
+    fn cells(&self) -> Vec<(u16, Vec<MetricCells>)> {
         let mut inner = self.lock();
         let now = self.now();
-        let Inner { keeper, sheet } = &mut *inner;
+        let Inner { keeper, metrics } = &mut *inner;
         if let Some(keeper) = keeper {
             keeper.tick(now);
             let (held, live) = keeper.held();
-            sheet.set(PoolFact::Sessions, keeper.sessions().into());
-            sheet.set(PoolFact::Held, held);
-            sheet.set(PoolFact::Live, live);
-            sheet.set(PoolFact::Drawers, keeper.rows().count() as u64);
+            metrics.set(PoolMetric::Sessions, keeper.sessions().into());
+            metrics.set(PoolMetric::Held, held);
+            metrics.set(PoolMetric::Live, live);
+            metrics.set(PoolMetric::Drawers, keeper.rows().count() as u64);
         }
-        vec![(0, vec![sheet.cells()])]
+        vec![(0, vec![metrics.cells()])]
     }
 
     fn ask(&self, ask: Ask) -> Result<Value, AskError> {
@@ -256,7 +256,7 @@ pub fn socket(at: SocketAddr, wait: Duration) -> std::io::Result<UdpSocket> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use event::Reading;
+    use event::Sample;
 
     fn section(sessions: u32) -> Section {
         serde_json::from_value(serde_json::json!({ "sessions": sessions })).unwrap()
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn its_facts_move_and_the_alarm_rises_with_the_level() {
+    fn its_metrics_move_and_the_alarm_rises_with_the_level() {
         let keeping = LicenceService::new(None);
         keeping.configure(Some(&section(20)));
         let greeting = report(&keeping, 1, 0, 0, 0);
@@ -291,8 +291,8 @@ mod tests {
             short: 0,
         };
         assert!(keeping.take("ssc1", 0, old).is_none());
-        for (row, reading) in keeping.cells()[0].1[0].readings() {
-            assert!(matches!(reading, Reading::Value(1..)), "{} never moved", row.name);
+        for (row, reading) in keeping.cells()[0].1[0].samples() {
+            assert!(matches!(reading, Sample::Value(1..)), "{} never moved", row.name);
         }
         assert_eq!(question::value(keeping.show())[1]["live"], 19);
         keeping.configure(None);

@@ -12,7 +12,7 @@ mod licence_service;
 mod section;
 
 pub use licence_agent::LicenceAgent;
-pub use licence_service::{LicenceService, PoolFact, questions};
+pub use licence_service::{LicenceService, PoolMetric, questions};
 pub use section::{Section, interruptions};
 
 /// The keeper's name as a function of the site.

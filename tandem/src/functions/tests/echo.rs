@@ -42,7 +42,7 @@ impl Kind for Echo {
     }
 
     fn metrics() -> Vec<Part> {
-        vec![("Echo", vec![cells_of::<echo::Fact>()])]
+        vec![("Echo", vec![cells_of::<echo::Metric>()])]
     }
 
     fn head(&self) -> Head<'_> {

@@ -114,8 +114,8 @@ fn the_kernels_tcp_inside_of_esp_answers_ours_and_ours_answers_it() {
         assert!(talk.streams.send(now, &mut talk.end.esp, way(set), ends, &text()));
         talk.until(set, "what we have sent comes back", |it| it.came.len() == OCTETS);
         assert!(talk.came == text());
-        assert_eq!(talk.end.esp.count(ipsec::Fact::StreamsOpened), 2);
-        assert_eq!(talk.end.esp.count(ipsec::Fact::StreamsFailed), 0);
+        assert_eq!(talk.end.esp.count(ipsec::Metric::StreamsOpened), 2);
+        assert_eq!(talk.end.esp.count(ipsec::Metric::StreamsFailed), 0);
     };
     std::thread::scope(|scope| scope.spawn(test).join().unwrap());
 }

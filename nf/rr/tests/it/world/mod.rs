@@ -194,12 +194,12 @@ impl World {
         rows.iter().map(|row| format!("{} {}", word(row, "name"), word(row, "subject"))).collect()
     }
 
-    pub fn fact(&mut self, name: &str) -> u64 {
+    pub fn metric(&mut self, name: &str) -> u64 {
         self.ask("bgp/summary", &[]);
         let cells = self.reflector.cells();
-        let mut rows = cells.iter().flat_map(event::Cells::readings);
+        let mut rows = cells.iter().flat_map(event::MetricCells::samples);
         match rows.find(|(row, _)| row.name == name) {
-            Some((_, event::Reading::Value(value))) => value,
+            Some((_, event::Sample::Value(value))) => value,
             _ => panic!("there is no {name}"),
         }
     }

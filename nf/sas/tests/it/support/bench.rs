@@ -123,12 +123,12 @@ impl Bench {
         archive::read(&self.archive, &self.ask, id).ok().map(|page| page.0)
     }
 
-    pub fn fact(&self, name: &str) -> u64 {
+    pub fn metric(&self, name: &str) -> u64 {
         let cells = self.sas.lock().unwrap().cells();
-        let mut rows = cells.iter().flat_map(|cells| cells.readings().collect::<Vec<_>>());
+        let mut rows = cells.iter().flat_map(|cells| cells.samples().collect::<Vec<_>>());
         match rows.find(|(row, _)| row.name == name).unwrap().1 {
-            event::Reading::Value(value) => value,
-            event::Reading::Histogram { count, .. } => count,
+            event::Sample::Value(value) => value,
+            event::Sample::Histogram { count, .. } => count,
         }
     }
 

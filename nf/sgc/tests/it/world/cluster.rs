@@ -168,7 +168,7 @@ impl Nodes for Home {
         lost.map(alarm).collect()
     }
 
-    fn cells(&self) -> Option<event::Cells> {
+    fn cells(&self) -> Option<event::MetricCells> {
         None
     }
 }

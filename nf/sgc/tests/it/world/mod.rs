@@ -272,12 +272,12 @@ impl World {
     }
 
     /// A counter or gauge of a gateway.
-    pub fn fact(&mut self, id: usize, name: &str) -> u64 {
+    pub fn metric(&mut self, id: usize, name: &str) -> u64 {
         self.ask(id, "m3ua/asps", &[]);
         let cells = self.shards_of(id).all.iter().flat_map(Gateway::cells).collect::<Vec<_>>();
-        let rows = cells.iter().flat_map(event::Cells::readings);
+        let rows = cells.iter().flat_map(event::MetricCells::samples);
         let values = rows.filter(|(row, _)| row.name == name).map(|(_, reading)| match reading {
-            event::Reading::Value(value) => value,
+            event::Sample::Value(value) => value,
             _ => panic!("{name} is no number"),
         });
         let values: Vec<u64> = values.collect();

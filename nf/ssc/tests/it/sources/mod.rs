@@ -51,7 +51,7 @@ fn a_stranger_who_has_read_every_name_of_a_call_neither_ends_nor_moves_nor_poiso
         assert!(header(&refused, "Warning").contains("does not send from there"), "{refused}");
         world.expect_nothing();
     }
-    assert_eq!(world.fact(ELSEWHERE), methods.len() as u64);
+    assert_eq!(world.metric(ELSEWHERE), methods.len() as u64);
     // What Bob sends still goes to Alice, at her own target.
     world.receive(BOB, CORE, &from_bob(&invite, "b1", "INFO", 5, ""));
     let info = world.expect(ALICE, "INFO sip:alice@10.0.0.1:5062");
@@ -70,7 +70,7 @@ fn a_dialog_is_not_found_by_another_realm() {
     world.receive(BOB, ACCESS, &from_bob(&invite, "b1", "BYE", 1, ""));
     world.expect(BOB, "SIP/2.0 481");
     world.expect_nothing();
-    assert_eq!(world.fact(OTHER_REALM), 2);
+    assert_eq!(world.metric(OTHER_REALM), 2);
     hang_up(&mut world, &mut alice, ALICE);
 }
 
@@ -91,7 +91,7 @@ fn an_ack_or_a_cancel_of_a_stranger_does_nothing() {
     alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
     world.receive(EVE, ACCESS, &alice.request("ACK", "", ""));
     world.expect_nothing();
-    assert_eq!(world.fact(ELSEWHERE), 2);
+    assert_eq!(world.metric(ELSEWHERE), 2);
     world.receive(ALICE, ACCESS, &alice.request("ACK", "", ""));
     world.expect(BOB, "ACK");
     hang_up(&mut world, &mut alice, ALICE);

@@ -276,18 +276,18 @@ impl World {
     pub fn expect_idle(&mut self) {
         self.pass(Duration::from_secs(400));
         assert!(self.controller.is_idle(), "calls or relays are left");
-        assert_eq!(self.fact("ssc_transactions_live"), 0, "transactions are left");
-        assert_eq!(self.fact("ssc_requests_octets"), 0, "memory of requests is left");
+        assert_eq!(self.metric("ssc_transactions_live"), 0, "transactions are left");
+        assert_eq!(self.metric("ssc_requests_octets"), 0, "memory of requests is left");
     }
 
-    pub fn fact(&mut self, name: &str) -> u64 {
+    pub fn metric(&mut self, name: &str) -> u64 {
         let _ = self.ask("realms", &[]);
         let cells = self.controller.cells();
-        let found = cells.iter().flat_map(event::Cells::readings);
+        let found = cells.iter().flat_map(event::MetricCells::samples);
         let found = found.into_iter().find(|(row, _)| row.name == name);
-        match found.unwrap_or_else(|| panic!("no fact {name}")).1 {
-            event::Reading::Value(value) => value,
-            event::Reading::Histogram { count, .. } => count,
+        match found.unwrap_or_else(|| panic!("no metric {name}")).1 {
+            event::Sample::Value(value) => value,
+            event::Sample::Histogram { count, .. } => count,
         }
     }
 }

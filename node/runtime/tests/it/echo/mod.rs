@@ -282,7 +282,7 @@ impl Function for Echo {
         self.draining && self.timer.is_none()
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }
@@ -345,15 +345,15 @@ pub fn say(running: &Running<Echo>, from: u16, remote: SocketAddr, params: &[(&s
 }
 
 /// Sum over the shards of one of the runtime's counters.
-pub fn count(running: &Running<Echo>, fact: RuntimeFact) -> u64 {
-    let name = event::Fact::row(fact).name;
+pub fn count(running: &Running<Echo>, metric: RuntimeMetric) -> u64 {
+    let name = event::Metric::row(metric).name;
     let cells = running.port_cells();
-    let readings = cells.iter().flat_map(|(_, cells)| cells).flat_map(event::Cells::readings);
+    let readings = cells.iter().flat_map(|(_, cells)| cells).flat_map(event::MetricCells::samples);
     readings
         .filter(|(row, _)| row.name == name)
         .map(|(_, reading)| match reading {
-            event::Reading::Value(value) => value,
-            event::Reading::Histogram { count, .. } => count,
+            event::Sample::Value(value) => value,
+            event::Sample::Histogram { count, .. } => count,
         })
         .sum()
 }

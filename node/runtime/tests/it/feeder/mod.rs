@@ -172,7 +172,7 @@ impl Function for Feeder {
         true
     }
 
-    fn cells(&self) -> Vec<event::Cells> {
+    fn cells(&self) -> Vec<event::MetricCells> {
         Vec::new()
     }
 }
@@ -264,22 +264,23 @@ impl Observed {
     }
 
     /// Sum over the shards of one of the runtime's counters or gauges.
-    pub fn sum(&self, running: &Running<Feeder>, fact: RuntimeFact) -> u64 {
-        let name = event::Fact::row(fact).name;
+    pub fn sum(&self, running: &Running<Feeder>, metric: RuntimeMetric) -> u64 {
+        let name = event::Metric::row(metric).name;
         let cells = running.port_cells();
-        let readings = cells.iter().flat_map(|(_, cells)| cells).flat_map(event::Cells::readings);
+        let readings =
+            cells.iter().flat_map(|(_, cells)| cells).flat_map(event::MetricCells::samples);
         readings
             .filter(|(row, _)| row.name == name)
             .map(|(_, reading)| match reading {
-                event::Reading::Value(value) => value,
-                event::Reading::Histogram { count, .. } => count,
+                event::Sample::Value(value) => value,
+                event::Sample::Histogram { count, .. } => count,
             })
             .sum()
     }
 
     /// Turns that had something to do.
     pub fn turns(&self, running: &Running<Feeder>) -> u64 {
-        self.sum(running, RuntimeFact::TurnTime)
+        self.sum(running, RuntimeMetric::TurnTime)
     }
 }
 

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use m3ua::codec::{Message, PointCode, RoutingContext, Tag};
 use m3ua::{
-    Fact, In, Indication, Key, Out, Parameters, PeerId, PeerSettings, Process, Role, ServerId,
+    In, Indication, Key, Metric, Out, Parameters, PeerId, PeerSettings, Process, Role, ServerId,
     ServerSettings, Settings, Side, Transfer,
 };
 use machine::{Duration, Machine, Time};
@@ -313,7 +313,7 @@ impl World {
         self.trace.clear();
     }
 
-    pub fn fact(&self, node: Node, fact: Fact) -> u64 {
-        self.nodes[node].facts().read(fact)
+    pub fn metric(&self, node: Node, metric: Metric) -> u64 {
+        self.nodes[node].metrics().read(metric)
     }
 }

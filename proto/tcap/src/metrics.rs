@@ -1,8 +1,8 @@
 //! What is counted.
 
-event::facts! {
-    /// Facts of the transactions of a shard.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of the transactions of a shard.
+    pub enum Metric {
         /// A message came.
         MessagesIn = Counter, "tcap_messages_in_total";
         /// A message was sent.

@@ -1,8 +1,8 @@
 //! What a responder counts.
 
-event::facts! {
-    /// The facts of a responder.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of a responder.
+    pub enum Metric {
         /// Datagrams that were sent back.
         Answered = Counter, "echo_answered_total";
         /// Datagrams that were not: too long, or of a service.

@@ -1,8 +1,8 @@
 //! What the client of media controllers counts.
 
-event::facts! {
-    /// The facts of the media of a function's calls.
-    pub enum MediaFact {
+event::metrics! {
+    /// The metrics of the media of a function's calls.
+    pub enum MediaMetric {
         /// Calls whose media are anchored at this moment.
         Calls = Gauge, "media_calls_live";
         /// Calls whose media were anchored.

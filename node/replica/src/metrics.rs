@@ -1,8 +1,8 @@
 //! What a node of a pair counts.
 
-event::facts! {
-    /// The facts of one node.
-    pub enum ReplicaFact {
+event::metrics! {
+    /// The metrics of one node.
+    pub enum ReplicaMetric {
         /// 1 while this node is the active one of its pair.
         Active = Gauge, "replica_active";
         /// Epoch that this node knows.
@@ -47,9 +47,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// The facts of an arbiter.
-    pub enum ArbiterFact {
+event::metrics! {
+    /// The metrics of an arbiter.
+    pub enum ArbiterMetric {
         /// Pairs that the arbiter serves.
         Pairs = Gauge, "arbiter_pairs";
         /// Votes given or renewed.

@@ -1,8 +1,8 @@
 //! What the reflector counts.
 
-event::facts! {
-    /// The facts of the route reflector.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the route reflector.
+    pub enum Metric {
         /// Sessions that came to exchange routes.
         Established = Counter, "rr_sessions_established_total";
         /// Sessions that ended.

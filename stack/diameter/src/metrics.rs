@@ -3,12 +3,12 @@
 use crate::peers::{Counts, Peers};
 use crate::trace::Trace;
 use diameter::State;
-use event::{Cells, Sheet, Table};
+use event::{MetricCells, Metrics, Table};
 use sctp_stack::SctpEndpoint;
 
-event::facts! {
-    /// The facts of one peer; its label is `peer`.
-    pub enum PeerFact {
+event::metrics! {
+    /// The metrics of one peer; its label is `peer`.
+    pub enum PeerMetric {
         /// 1 while a Diameter peer is open.
         Open = Gauge, "diameter_peer_open";
         /// 1 while a Diameter peer that this node connects to is not open.
@@ -26,9 +26,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// Facts of the connections of a node.
-    pub enum ConnectionFact {
+event::metrics! {
+    /// Metrics of the connections of a node.
+    pub enum ConnectionMetric {
         /// Connections with Diameter peers that this node set out to open.
         Attempts = Counter, "diameter_connection_attempts_total";
         /// Connections refused before a word: no peer's address, or too many of one source.
@@ -46,8 +46,8 @@ event::facts! {
     }
 }
 
-/// A table of [`PeerFact`]s.
-pub type PeerTable = Table<PeerFact, 1>;
+/// A table of [`PeerMetric`]s.
+pub type PeerTable = Table<PeerMetric, 1>;
 
 /// A table without rows.
 #[must_use]
@@ -60,29 +60,29 @@ pub fn peer_table() -> PeerTable {
 pub(crate) struct Seen {
     pub counts: Counts,
     pub traced: Trace,
-    facts: Sheet<ConnectionFact>,
+    metrics: Metrics<ConnectionMetric>,
     table: PeerTable,
 }
 
 impl Default for Seen {
     fn default() -> Self {
         let (counts, traced) = (Counts::default(), Trace::default());
-        Self { counts, traced, facts: Sheet::new(), table: peer_table() }
+        Self { counts, traced, metrics: Metrics::new(), table: peer_table() }
     }
 }
 
 /// What a function with Diameter has, with nothing counted.
 #[must_use]
-pub fn empty_tables() -> Vec<Cells> {
-    let node = Sheet::<diameter::Fact>::new().cells();
-    vec![node, Sheet::<ConnectionFact>::new().cells(), peer_table().cells()]
+pub fn empty_tables() -> Vec<MetricCells> {
+    let node = Metrics::<diameter::Metric>::new().cells();
+    vec![node, Metrics::<ConnectionMetric>::new().cells(), peer_table().cells()]
 }
 
 impl Peers {
     /// What is counted: of the node, of its connections, of each peer, of SCTP.
     #[must_use]
-    pub fn cells(&self) -> Vec<Cells> {
-        let own = [self.node.facts().cells(), self.seen.facts.cells(), self.seen.table.cells()];
+    pub fn cells(&self) -> Vec<MetricCells> {
+        let own = [self.node.metrics().cells(), self.seen.metrics.cells(), self.seen.table.cells()];
         own.into_iter().chain(self.doorway.as_ref().map(SctpEndpoint::cells)).collect()
     }
 
@@ -90,29 +90,29 @@ impl Peers {
     pub fn publish(&self) {
         let (counts, links) = (&self.seen.counts, self.links.len() as u64);
         let rows = [
-            (ConnectionFact::Attempts, counts.attempts),
-            (ConnectionFact::Strangers, counts.refused),
-            (ConnectionFact::Claims, counts.claims_refused),
-            (ConnectionFact::Unsent, counts.unsent),
-            (ConnectionFact::Shed, counts.shed),
-            (ConnectionFact::Unspoken, counts.unspoken),
-            (ConnectionFact::Connections, links),
+            (ConnectionMetric::Attempts, counts.attempts),
+            (ConnectionMetric::Strangers, counts.refused),
+            (ConnectionMetric::Claims, counts.claims_refused),
+            (ConnectionMetric::Unsent, counts.unsent),
+            (ConnectionMetric::Shed, counts.shed),
+            (ConnectionMetric::Unspoken, counts.unspoken),
+            (ConnectionMetric::Connections, links),
         ];
-        rows.into_iter().for_each(|(fact, count)| self.seen.facts.set(fact, count));
+        rows.into_iter().for_each(|(metric, count)| self.seen.metrics.set(metric, count));
         self.seen.table.show(self.node.peers().filter_map(|(id, status)| {
             let row = self.rows.get(&id)?;
             let is_open = status.state == State::Open;
             let counts = status.counts;
-            let facts = [
-                (PeerFact::Open, is_open.into()),
-                (PeerFact::Lacking, (!is_open && row.connect).into()),
-                (PeerFact::Received, counts.messages_in),
-                (PeerFact::Sent, counts.messages_out),
-                (PeerFact::Outstanding, counts.outstanding),
-                (PeerFact::FailedOver, counts.failed_over),
-                (PeerFact::Lost, counts.losses),
+            let metrics = [
+                (PeerMetric::Open, is_open.into()),
+                (PeerMetric::Lacking, (!is_open && row.connect).into()),
+                (PeerMetric::Received, counts.messages_in),
+                (PeerMetric::Sent, counts.messages_out),
+                (PeerMetric::Outstanding, counts.outstanding),
+                (PeerMetric::FailedOver, counts.failed_over),
+                (PeerMetric::Lost, counts.losses),
             ];
-            Some(([&row.name], facts))
+            Some(([&row.name], metrics))
         }));
     }
 }

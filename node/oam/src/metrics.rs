@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-event::facts! {
+event::metrics! {
     /// What the API, the alarms and the configuration did.
-    pub enum OamFact {
+    pub enum OamMetric {
         /// HTTP requests answered.
         Request = Counter, "oam_http_requests_total";
         /// HTTP requests refused for want of a valid token.
@@ -45,65 +45,65 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// What is known of each kind of alarm: labels `alarm` and `severity`.
-    pub enum AlarmFact {
+    pub enum AlarmMetric {
         /// Alarms of a kind and a severity that stand.
         Standing = Gauge, "oam_alarms_standing";
     }
 }
 
-/// The sheet of the management side: many threads write, so that a lock stands before it.
+/// The metrics of the management side: many threads write, so that a lock stands before it.
 #[derive(Debug)]
-pub struct Facts {
-    sheet: Mutex<event::Sheet<OamFact>>,
-    alarms: event::Table<AlarmFact, 2>,
+pub struct Metrics {
+    metrics: Mutex<event::Metrics<OamMetric>>,
+    alarms: event::Table<AlarmMetric, 2>,
 }
 
-impl Default for Facts {
+impl Default for Metrics {
     fn default() -> Self {
-        Self { sheet: Mutex::default(), alarms: event::Table::new(&["alarm", "severity"]) }
+        Self { metrics: Mutex::default(), alarms: event::Table::new(&["alarm", "severity"]) }
     }
 }
 
-impl Facts {
-    fn sheet(&self) -> std::sync::MutexGuard<'_, event::Sheet<OamFact>> {
-        // A poisoned sheet is still a sheet of numbers.
-        self.sheet.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+impl Metrics {
+    fn metrics(&self) -> std::sync::MutexGuard<'_, event::Metrics<OamMetric>> {
+        // Poisoned metrics are still numbers.
+        self.metrics.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Adds `n` to a counter.
-    pub fn add(&self, fact: OamFact, n: u64) {
-        self.sheet().add(fact, n);
+    pub fn add(&self, metric: OamMetric, n: u64) {
+        self.metrics().add(metric, n);
     }
 
     /// Changes a gauge by `by`.
-    pub fn shift(&self, fact: OamFact, by: i64) {
-        let sheet = self.sheet();
-        sheet.set(fact, sheet.read(fact).saturating_add_signed(by));
+    pub fn shift(&self, metric: OamMetric, by: i64) {
+        let metrics = self.metrics();
+        metrics.set(metric, metrics.read(metric).saturating_add_signed(by));
     }
 
     /// Sets a gauge.
-    pub fn set(&self, fact: OamFact, value: u64) {
-        self.sheet().set(fact, value);
+    pub fn set(&self, metric: OamMetric, value: u64) {
+        self.metrics().set(metric, value);
     }
 
     /// Records a value in a histogram.
-    pub fn observe(&self, fact: OamFact, value: u64) {
-        self.sheet().observe(fact, value);
+    pub fn observe(&self, metric: OamMetric, value: u64) {
+        self.metrics().observe(metric, value);
     }
 
     /// Shows the alarms that stand.
     pub fn show_alarms(&self, standing: &BTreeMap<(String, &'static str), u64>) {
         let rows = standing.iter().map(|((alarm, severity), number)| {
-            ([&**alarm, *severity], [(AlarmFact::Standing, *number)])
+            ([&**alarm, *severity], [(AlarmMetric::Standing, *number)])
         });
         self.alarms.show(rows);
     }
 
     /// A reader's view.
     #[must_use]
-    pub fn cells(&self) -> [event::Cells; 2] {
-        [self.sheet().cells(), self.alarms.cells()]
+    pub fn cells(&self) -> [event::MetricCells; 2] {
+        [self.metrics().cells(), self.alarms.cells()]
     }
 }

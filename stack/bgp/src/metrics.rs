@@ -6,9 +6,9 @@ use bgp::codec::MessageType;
 use event::Table;
 use rib::PeerId;
 
-event::facts! {
-    /// The facts of one peer; its labels are `peer` and `group`.
-    pub enum PeerFact {
+event::metrics! {
+    /// The metrics of one peer; its labels are `peer` and `group`.
+    pub enum PeerMetric {
         /// 1 while the session with a peer stands.
         Up = Gauge, "bgp_peer_up";
         /// 1 while the session with a peer should stand and does not.
@@ -32,8 +32,8 @@ event::facts! {
     }
 }
 
-/// A table of [`PeerFact`]s.
-pub type PeerTable = Table<PeerFact, 2>;
+/// A table of [`PeerMetric`]s.
+pub type PeerTable = Table<PeerMetric, 2>;
 
 /// A table without rows.
 #[must_use]
@@ -60,33 +60,33 @@ impl Speaker {
             let counters = peer.session.counters();
             let routes = routes(id);
             let is_down = peer.is_missed() || self.departed.misses(peer);
-            let facts = [
-                (PeerFact::Up, peer.is_up().into()),
-                (PeerFact::Down, is_down.into()),
-                (PeerFact::Flaps, peer.flaps()),
-                (PeerFact::UpdatesIn, counters.received[MessageType::Update as usize]),
-                (PeerFact::UpdatesOut, counters.sent[MessageType::Update as usize]),
-                (PeerFact::RoutesIn, routes.received),
-                (PeerFact::RoutesAccepted, routes.accepted),
-                (PeerFact::RoutesOut, routes.sent),
-                (PeerFact::Waiting, peer.waiting()),
+            let metrics = [
+                (PeerMetric::Up, peer.is_up().into()),
+                (PeerMetric::Down, is_down.into()),
+                (PeerMetric::Flaps, peer.flaps()),
+                (PeerMetric::UpdatesIn, counters.received[MessageType::Update as usize]),
+                (PeerMetric::UpdatesOut, counters.sent[MessageType::Update as usize]),
+                (PeerMetric::RoutesIn, routes.received),
+                (PeerMetric::RoutesAccepted, routes.accepted),
+                (PeerMetric::RoutesOut, routes.sent),
+                (PeerMetric::Waiting, peer.waiting()),
             ];
             let group = peer.settings.group.as_deref().unwrap_or_default();
-            ([peer.settings.name.as_str(), group], facts)
+            ([peer.settings.name.as_str(), group], metrics)
         });
         let away = self.departed.away(&self.peers).map(|it| {
-            let facts = [
-                (PeerFact::Up, 0),
-                (PeerFact::Down, 1),
-                (PeerFact::Flaps, it.flaps),
-                (PeerFact::UpdatesIn, 0),
-                (PeerFact::UpdatesOut, 0),
-                (PeerFact::RoutesIn, 0),
-                (PeerFact::RoutesAccepted, 0),
-                (PeerFact::RoutesOut, 0),
-                (PeerFact::Waiting, 0),
+            let metrics = [
+                (PeerMetric::Up, 0),
+                (PeerMetric::Down, 1),
+                (PeerMetric::Flaps, it.flaps),
+                (PeerMetric::UpdatesIn, 0),
+                (PeerMetric::UpdatesOut, 0),
+                (PeerMetric::RoutesIn, 0),
+                (PeerMetric::RoutesAccepted, 0),
+                (PeerMetric::RoutesOut, 0),
+                (PeerMetric::Waiting, 0),
             ];
-            ([it.name.as_str(), it.group.as_str()], facts)
+            ([it.name.as_str(), it.group.as_str()], metrics)
         });
         table.show(there.chain(away));
     }

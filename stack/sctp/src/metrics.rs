@@ -1,8 +1,8 @@
 //! What an endpoint counts.
 
-event::facts! {
-    /// The facts of one endpoint.
-    pub enum AssociationFact {
+event::metrics! {
+    /// The metrics of one endpoint.
+    pub enum AssociationMetric {
         /// Associations that stand.
         Standing = Gauge, "sctp_associations";
         /// Associations that came to stand.

@@ -1,8 +1,8 @@
 //! What IMS access counts.
 
-event::facts! {
-    /// The facts of the security agreements of one shard.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the security agreements of one shard.
+    pub enum Metric {
         /// Registrations under way: offered or challenged.
         UnderWay = Gauge, "ims_registrations_under_way";
         /// Security agreements that stand: their registration was accepted.
@@ -52,9 +52,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// The facts of the subscriptions to registrations of one shard.
-    pub enum RegEventFact {
+event::metrics! {
+    /// The metrics of the subscriptions to registrations of one shard.
+    pub enum RegEventMetric {
         /// Subscriptions of this P-CSCF to registrations of its phones.
         Watched = Gauge, "ims_reg_subscriptions";
         /// SUBSCRIBE requests that were sent, those that renew or take back with them.

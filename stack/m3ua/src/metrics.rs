@@ -5,9 +5,9 @@ use event::Table;
 use m3ua::PeerId;
 use sctp::PathState;
 
-event::facts! {
-    /// The facts of one peer; its label is `peer`.
-    pub enum PeerFact {
+event::metrics! {
+    /// The metrics of one peer; its label is `peer`.
+    pub enum PeerMetric {
         /// 1 while the association with a peer stands.
         Associated = Gauge, "m3ua_peer_associated";
         /// 1 while the association with a peer should stand and does not.
@@ -32,8 +32,8 @@ event::facts! {
     }
 }
 
-/// A table of [`PeerFact`]s.
-pub type PeerTable = Table<PeerFact, 1>;
+/// A table of [`PeerMetric`]s.
+pub type PeerTable = Table<PeerMetric, 1>;
 
 /// A table without rows.
 #[must_use]
@@ -55,19 +55,19 @@ impl Links {
             let paths = status.iter().flat_map(|it| &it.paths);
             let of = |state| paths.clone().filter(|path| path.state == state).count() as u64;
             let Link { config, congestion, msus_in, msus_out, losses, .. } = link;
-            let facts = [
-                (PeerFact::Associated, is_up.into()),
-                (PeerFact::Lacking, (!is_up && is_wanted).into()),
-                (PeerFact::Active, active),
-                (PeerFact::Lost, *losses),
-                (PeerFact::Received, *msus_in),
-                (PeerFact::Sent, *msus_out),
-                (PeerFact::Congestion, (*congestion).into()),
-                (PeerFact::Retransmitted, status.as_ref().map_or(0, |it| it.retransmitted)),
-                (PeerFact::Paths, paths.clone().count() as u64),
-                (PeerFact::PathsActive, of(PathState::Active)),
+            let metrics = [
+                (PeerMetric::Associated, is_up.into()),
+                (PeerMetric::Lacking, (!is_up && is_wanted).into()),
+                (PeerMetric::Active, active),
+                (PeerMetric::Lost, *losses),
+                (PeerMetric::Received, *msus_in),
+                (PeerMetric::Sent, *msus_out),
+                (PeerMetric::Congestion, (*congestion).into()),
+                (PeerMetric::Retransmitted, status.as_ref().map_or(0, |it| it.retransmitted)),
+                (PeerMetric::Paths, paths.clone().count() as u64),
+                (PeerMetric::PathsActive, of(PathState::Active)),
             ];
-            ([&config.name], facts)
+            ([&config.name], metrics)
         }));
     }
 }

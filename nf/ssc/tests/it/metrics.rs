@@ -1,4 +1,4 @@
-//! Every fact that the controller declares moves: one small scene for each.
+//! Every metric that the controller declares moves: one small scene for each.
 
 use crate::world::pair::mirror;
 use crate::world::*;
@@ -6,7 +6,7 @@ use machine::Duration;
 use runtime::{Flow, Function, In, Mirrored, Pace, Transport};
 use std::collections::BTreeSet;
 
-/// Names of facts, those that moved and all.
+/// Names of metrics, those that moved and all.
 #[derive(Default)]
 struct Seen {
     moved: BTreeSet<&'static str>,
@@ -14,15 +14,15 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads a world's facts.
+    /// Reads a world's metrics.
     fn read(&mut self, world: &mut World) {
         let _ = world.ask("realms", &[]);
         for cells in world.controller.cells() {
-            for (row, reading) in cells.readings() {
+            for (row, reading) in cells.samples() {
                 self.all.insert(row.name);
                 let moved = match reading {
-                    event::Reading::Value(value) => value > 0,
-                    event::Reading::Histogram { count, .. } => count > 0,
+                    event::Sample::Value(value) => value > 0,
+                    event::Sample::Histogram { count, .. } => count > 0,
                 };
                 if moved {
                     self.moved.insert(row.name);
@@ -310,7 +310,7 @@ fn every_fact_moves() {
     for scene in scenes {
         scene(&mut seen);
     }
-    assert!(seen.all.len() > 30, "the facts were read");
+    assert!(seen.all.len() > 30, "the metrics were read");
     // Those of phones with IPsec move in lab/handset, which has such phones.
     let is_of_phones = |name: &&&str| name.starts_with("ims_") || name.starts_with("ipsec_");
     let still = seen.all.difference(&seen.moved).filter(|name| !is_of_phones(name));

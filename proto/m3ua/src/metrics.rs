@@ -1,8 +1,8 @@
 //! What is counted.
 
-event::facts! {
-    /// Facts of an M3UA process.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of an M3UA process.
+    pub enum Metric {
         /// A message came.
         MessagesIn = Counter, "m3ua_messages_in_total";
         /// A message was sent.

@@ -1,4 +1,4 @@
-//! Every fact that IMS access and ESP declare moves: those of the session controllers' own test
+//! Every metric that IMS access and ESP declare moves: those of the session controllers' own test
 //! have no phone.
 
 use crate::world::{PCSCF, Phone, World, section};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
-/// Facts that have moved in some world of this program.
+/// Metrics that have moved in some world of this program.
 static MOVED: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 /// A phone's own ESP does not send what its associations do not carry; nobody here is sent so much
 /// that the other node has to know of more numbers first, and no connections hold so many octets
@@ -31,10 +31,10 @@ pub fn note(world: &World) {
 }
 
 /// Notes what has moved there.
-pub fn note_cells(cells: &event::Cells) {
+pub fn note_cells(cells: &event::MetricCells) {
     let mut moved = MOVED.lock().unwrap();
-    for (row, reading) in cells.readings() {
-        let is_zero = matches!(reading, event::Reading::Value(0));
+    for (row, reading) in cells.samples() {
+        let is_zero = matches!(reading, event::Sample::Value(0));
         if !is_zero {
             moved.insert(row.name);
         }
@@ -137,7 +137,7 @@ fn every_fact_moves() {
     answers_of_the_core();
     let world = World::new(1, Vec::new(), section(), LinkSpec::perfect(Duration::ZERO));
     let cells = world.pcscf.access.cells();
-    let names = cells.iter().flat_map(|cells| cells.readings().map(|(row, _)| row.name));
+    let names = cells.iter().flat_map(|cells| cells.samples().map(|(row, _)| row.name));
     let declared: BTreeSet<&str> = names.filter(|name| !NOT_HERE.contains(name)).collect();
     drop(world);
     let still: Vec<&str> = declared.difference(&MOVED.lock().unwrap()).copied().collect();

@@ -1,8 +1,8 @@
 //! What the SAS reports.
 
-event::facts! {
-    /// Facts of one SAS.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of one SAS.
+    pub enum Metric {
         /// HEP packets that came in.
         Packets = Counter, "sas_packets_total";
         /// SIP messages kept.

@@ -3,9 +3,9 @@
 use machine::Time;
 use sip_stack::next_hop::{Health, NextHops};
 
-event::facts! {
-    /// The facts of the signalling controller.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the signalling controller.
+    pub enum Metric {
         /// SIP messages received.
         MessagesReceived = Counter, "ssc_messages_received_total";
         /// SIP messages sent.
@@ -149,9 +149,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// The facts of one target of a next hop; its labels are `next_hop`, `target`, `transport`.
-    pub enum NextHopFact {
+event::metrics! {
+    /// The metrics of one target of a next hop; its labels are `next_hop`, `target`, `transport`.
+    pub enum NextHopMetric {
         /// 1 while a target takes calls: it answers its probes, or has none.
         Up = Gauge, "ssc_next_hop_up";
         /// Calls (INVITE) that a target was sent.
@@ -163,8 +163,8 @@ event::facts! {
     }
 }
 
-/// A table of [`NextHopFact`]s.
-pub type NextHopTable = event::Table<NextHopFact, 3>;
+/// A table of [`NextHopMetric`]s.
+pub type NextHopTable = event::Table<NextHopMetric, 3>;
 
 /// A table without rows.
 #[must_use]
@@ -176,13 +176,13 @@ pub fn next_hop_table() -> NextHopTable {
 pub(crate) fn show_next_hops(hops: &NextHops, table: &NextHopTable, now: Time) {
     let rows = hops.rows().iter().flat_map(|hop| hop.endpoints.iter().map(move |it| (hop, it)));
     table.show(rows.map(|(hop, it)| {
-        let facts = [
-            (NextHopFact::Up, (it.health == Health::Up).into()),
-            (NextHopFact::Calls, it.calls),
-            (NextHopFact::Failed, it.failed),
-            (NextHopFact::Unwanted, it.loss(now).into()),
+        let metrics = [
+            (NextHopMetric::Up, (it.health == Health::Up).into()),
+            (NextHopMetric::Calls, it.calls),
+            (NextHopMetric::Failed, it.failed),
+            (NextHopMetric::Unwanted, it.loss(now).into()),
         ];
         let target = it.flow.remote.to_string();
-        ([hop.name.clone(), target, it.flow.transport.word().to_owned()], facts)
+        ([hop.name.clone(), target, it.flow.transport.word().to_owned()], metrics)
     }));
 }

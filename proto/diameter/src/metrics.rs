@@ -1,8 +1,8 @@
 //! What is counted.
 
-event::facts! {
-    /// Facts of a Diameter node.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of a Diameter node.
+    pub enum Metric {
         /// A message came.
         MessagesIn = Counter, "diameter_messages_in_total";
         /// A message was sent.

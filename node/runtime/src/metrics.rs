@@ -1,8 +1,8 @@
 //! What the runtime itself reports, per shard.
 
-event::facts! {
+event::metrics! {
     /// What a shard's loop, ports and rings did.
-    pub enum RuntimeFact {
+    pub enum RuntimeMetric {
         /// Messages received and given to the function.
         MessageIn = Counter, "runtime_messages_in_total";
         /// Messages sent.

@@ -1,8 +1,8 @@
 //! What a node of a cluster counts.
 
-event::facts! {
-    /// The facts of one node.
-    pub enum ClusterFact {
+event::metrics! {
+    /// The metrics of one node.
+    pub enum ClusterMetric {
         /// Groups that this node serves.
         Serves = Gauge, "cluster_groups_served";
         /// Groups of this node that no standby follows that has everything.

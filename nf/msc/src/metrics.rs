@@ -1,8 +1,8 @@
 //! What a media controller counts.
 
-event::facts! {
-    /// The facts of a media controller.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of a media controller.
+    pub enum Metric {
         /// 1 while the forwarder is there.
         ForwarderConnected = Gauge, "msc_forwarder_connected";
         /// Times that the connection to the forwarder ended.
@@ -90,9 +90,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// The facts of one group of addresses in one family; the labels are `group` and `family`.
-    pub enum GroupFact {
+event::metrics! {
+    /// The metrics of one group of addresses in one family; the labels are `group` and `family`.
+    pub enum GroupMetric {
         /// Pairs of ports.
         Pairs = Gauge, "msc_group_pairs";
         /// Pairs of ports that are leased, or rest.
@@ -102,9 +102,9 @@ event::facts! {
     }
 }
 
-event::facts! {
-    /// The facts of one session controller; its label is `session_controller`.
-    pub enum ControllerFact {
+event::metrics! {
+    /// The metrics of one session controller; its label is `session_controller`.
+    pub enum ControllerMetric {
         /// 1 while it is connected.
         Connected = Gauge, "msc_session_controller_connected";
         /// Its streams.

@@ -1,8 +1,8 @@
 //! What a store reports.
 
-event::facts! {
-    /// Facts of one store.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of one store.
+    pub enum Metric {
         /// Entries that are safe on disk.
         Entries = Counter, "store_entries_total";
         /// Records that are safe on disk.

@@ -1,8 +1,8 @@
 //! What the router's control counts.
 
-event::facts! {
-    /// The facts of the provider edge.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the provider edge.
+    pub enum Metric {
         /// Times that a forwarder was found and told everything.
         Adopted = Counter, "pe_forwarder_adopted_total";
         /// Times that the connection to the forwarder ended.

@@ -1,10 +1,10 @@
-//! Every fact that the reflector declares moves: one small scene for each.
+//! Every metric that the reflector declares moves: one small scene for each.
 
 use crate::world::{self, Speaker, World, s};
 use bgp::family::{Family, FamilySet};
-use event::Fact as _;
+use event::Metric as _;
 use rpki::{Intervals, Pdu, Version, Vrp4};
-use rr::Fact;
+use rr::Metric;
 use runtime::Function;
 use std::collections::BTreeSet;
 
@@ -59,8 +59,8 @@ impl rr::Recorder for OneRecord {
 fn read(world: &mut World, moved: &mut BTreeSet<&'static str>) {
     world.ask("alarms", &[]);
     for cells in world.reflector.cells() {
-        for (row, reading) in cells.readings() {
-            if matches!(reading, event::Reading::Value(value) if value > 0) {
+        for (row, reading) in cells.samples() {
+            if matches!(reading, event::Sample::Value(value) if value > 0) {
                 moved.insert(row.name);
             }
         }
@@ -142,7 +142,7 @@ fn every_fact_moves() {
     world.freeze(d);
     world.pass(s(1));
     read(&mut world, &mut moved);
-    let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
+    let all: BTreeSet<&str> = Metric::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> = all.iter().filter(|name| !moved.contains(*name)).collect();
     assert_eq!(still, Vec::<&&str>::new());
 }

@@ -1,12 +1,12 @@
-//! Every fact that the gateway declares moves: one small scene for each.
+//! Every metric that the gateway declares moves: one small scene for each.
 
 use crate::world::{Asp, World};
-use event::Fact as _;
+use event::Metric as _;
 use m3ua::In;
 use m3ua::codec::{Affected, MessageType, PointCode, Tag, Writer};
 use machine::Duration;
 use runtime::Function;
-use sgc::Fact;
+use sgc::Metric;
 use std::collections::BTreeSet;
 
 const GATEWAY: &str = "10.0.0.1:2905";
@@ -29,16 +29,16 @@ application_server = [
 ]
 "#;
 
-/// Facts that need an association over SCTP: `lab/sim` has a test for each.
+/// Metrics that need an association over SCTP: `lab/sim` has a test for each.
 const OVER_SCTP: &[&str] = &[
     "sgc_msus_transport_shed_total",
     "sgc_messages_lost_total",
     "sgc_congestion_level",
     "sgc_association_claims_refused_total",
 ];
-/// Facts of several shards: `shards` has a test of it.
+/// Metrics of several shards: `shards` has a test of it.
 const ON_SHARDS: &[&str] = &["sgc_dialogue_messages_unserved_total"];
-/// Facts of rules for what peers send: `rules` has tests of them.
+/// Metrics of rules for what peers send: `rules` has tests of them.
 const OF_RULES: &str = "sgc_screening_";
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -48,10 +48,10 @@ const fn ms(milliseconds: u64) -> Duration {
 fn read(world: &mut World, gateway: usize, moved: &mut BTreeSet<&'static str>) {
     world.ask(gateway, "alarms", &[]);
     for cells in world.gateway_of(gateway).cells() {
-        for (row, reading) in cells.readings() {
+        for (row, reading) in cells.samples() {
             let has_moved = match reading {
-                event::Reading::Value(value) => value > 0,
-                event::Reading::Histogram { count, .. } => count > 0,
+                event::Sample::Value(value) => value > 0,
+                event::Sample::Histogram { count, .. } => count > 0,
             };
             if has_moved {
                 moved.insert(row.name);
@@ -113,7 +113,7 @@ fn every_fact_moves() {
     let without = lines.collect::<Vec<_>>().join("\n");
     world.configure(gateway, &without);
     read(&mut world, gateway, &mut moved);
-    let all: BTreeSet<&str> = Fact::ROWS.iter().map(|row| row.name).collect();
+    let all: BTreeSet<&str> = Metric::ROWS.iter().map(|row| row.name).collect();
     let still: Vec<&&str> =
         all.iter().filter(|name| !moved.contains(*name) && !OVER_SCTP.contains(name)).collect();
     let elsewhere = |name: &str| ON_SHARDS.contains(&name) || name.starts_with(OF_RULES);
@@ -132,7 +132,7 @@ fn every_peer_has_its_own_figures() {
     world.pass(ms(50));
     world.ask(gateway, "alarms", &[]);
     let cells = world.gateway_of(gateway).cells();
-    let all: Vec<_> = cells.iter().flat_map(event::Cells::labelled).collect();
+    let all: Vec<_> = cells.iter().flat_map(event::MetricCells::labelled).collect();
     let of = |peer: &str, name: &str| {
         let found = all.iter().find(|(row, labels, _)| {
             row.name == name && labels.iter().any(|(label, it)| *label == "peer" && **it == *peer)
@@ -140,7 +140,7 @@ fn every_peer_has_its_own_figures() {
         found.map(|(_, _, reading)| reading.clone())
     };
     let values = |name| ["a", "b", "sg"].map(|peer| of(peer, name));
-    let is = |values: [u64; 3]| values.map(|value| Some(event::Reading::Value(value)));
+    let is = |values: [u64; 3]| values.map(|value| Some(event::Sample::Value(value)));
     assert_eq!(values("m3ua_peer_associated"), is([1, 1, 0]));
     assert_eq!(values("m3ua_peer_without_association"), is([0, 0, 1]));
     assert_eq!(values("m3ua_peer_active_servers"), is([1, 1, 0]));

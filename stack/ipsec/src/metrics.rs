@@ -2,9 +2,9 @@
 
 use esp::Dropped;
 
-event::facts! {
-    /// The facts of one doorway.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of one doorway.
+    pub enum Metric {
         /// Sets of security associations that stand.
         SetsLive = Gauge, "ipsec_sets";
         /// Sets that came to stand.
@@ -56,7 +56,7 @@ event::facts! {
     }
 }
 
-impl Fact {
+impl Metric {
     /// What counts a packet that was dropped.
     pub(crate) const fn of(why: Dropped) -> Self {
         match why {

@@ -1,8 +1,8 @@
 //! What is counted of Sh, S6c and SGd.
 
-event::facts! {
-    /// Facts of a gateway and its peers of Diameter.
-    pub enum HomeFact {
+event::metrics! {
+    /// Metrics of a gateway and its peers of Diameter.
+    pub enum HomeMetric {
         /// Requests of Sh that were sent.
         Asked = Counter, "ipsmgw_sh_requests_total";
         /// Requests of Sh that nobody answered, or that were answered with an error.

@@ -1,8 +1,8 @@
 //! What is counted.
 
-event::facts! {
-    /// Facts of an SCCP node.
-    pub enum Fact {
+event::metrics! {
+    /// Metrics of an SCCP node.
+    pub enum Metric {
         /// A message came from MTP3.
         MessagesIn = Counter, "sccp_messages_in_total";
         /// A message was given to MTP3.

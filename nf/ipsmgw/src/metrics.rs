@@ -1,8 +1,8 @@
 //! What the gateway counts.
 
-event::facts! {
-    /// The facts of the IP short message gateway.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the IP short message gateway.
+    pub enum Metric {
         /// Third-party registrations that were stored.
         Registered = Counter, "ipsmgw_registrations_total";
         /// Third-party registrations refused: no number, or no room.

@@ -1,8 +1,8 @@
 //! What the gateway counts, beside what the M3UA process and the SCTP doorway count themselves.
 
-event::facts! {
-    /// The facts of the signalling gateway.
-    pub enum Fact {
+event::metrics! {
+    /// The metrics of the signalling gateway.
+    pub enum Metric {
         /// MSUs that came from peers.
         Received = Counter, "sgc_msus_received_total";
         /// MSUs passed on towards their destination.
@@ -74,9 +74,9 @@ event::facts! {
     }
 }
 
-event::facts! {
+event::metrics! {
     /// What is counted of each application.
-    pub enum ApplicationFact {
+    pub enum ApplicationMetric {
         /// Instances that are connected.
         Instances = Gauge, "sgc_application_instances";
         /// Dialogues that stand.
