@@ -39,7 +39,7 @@ fn words(list: &toml::Value) -> Vec<String> {
 }
 
 /// Why a package's licence is not one of those allowed.
-fn licence_offence(expression: Option<&str>, allowed: &[String]) -> Option<String> {
+fn licence_violation(expression: Option<&str>, allowed: &[String]) -> Option<String> {
     let Some(text) = expression else { return Some("has no licence".to_owned()) };
     let expression = match Expression::parse_mode(text, spdx::ParseMode::LAX) {
         Ok(expression) => expression,
@@ -60,27 +60,27 @@ fn every_dependency_has_an_allowed_licence_a_known_source_and_is_not_banned() {
     let (allowed, banned) = (words(&rules["licenses"]["allow"]), banned(&rules));
     let packages = packages(&rules);
     assert!(packages.len() > 200, "the dependencies were read");
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for package in &packages {
         let name = package["name"].as_str().expect("a name");
-        let licence = licence_offence(package["license"].as_str(), &allowed);
-        offences.extend(licence.map(|what| format!("{name}: {what}")));
+        let licence = licence_violation(package["license"].as_str(), &allowed);
+        violations.extend(licence.map(|what| format!("{name}: {what}")));
         let source = package["source"].as_str();
         if source.is_some_and(|source| !source.starts_with("registry+")) {
-            offences.push(format!("{name}: comes from {source:?}, not from the registry"));
+            violations.push(format!("{name}: comes from {source:?}, not from the registry"));
         }
         if banned.iter().any(|word| word == name) {
-            offences.push(format!("{name}: is banned"));
+            violations.push(format!("{name}: is banned"));
         }
     }
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 #[test]
 fn the_check_of_licences_can_fail() {
     let allowed = ["MIT".to_owned(), "Apache-2.0".to_owned()];
-    assert_eq!(licence_offence(Some("MIT OR GPL-3.0-only"), &allowed), None);
-    assert_eq!(licence_offence(Some("MIT/Apache-2.0"), &allowed), None);
-    assert!(licence_offence(Some("MIT AND GPL-3.0-only"), &allowed).is_some());
-    assert!(licence_offence(None, &allowed).is_some());
+    assert_eq!(licence_violation(Some("MIT OR GPL-3.0-only"), &allowed), None);
+    assert_eq!(licence_violation(Some("MIT/Apache-2.0"), &allowed), None);
+    assert!(licence_violation(Some("MIT AND GPL-3.0-only"), &allowed).is_some());
+    assert!(licence_violation(None, &allowed).is_some());
 }

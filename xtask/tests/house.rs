@@ -65,7 +65,7 @@ fn packages() -> BTreeMap<String, (String, Vec<String>)> {
 }
 
 /// Why a crate in `from` may not depend on one in `to`.
-fn offence(from: &str, to: &str) -> Option<&'static str> {
+fn violation(from: &str, to: &str) -> Option<&'static str> {
     let (Some(upper), Some(lower)) = (floor(from), floor(to)) else { return None };
     match () {
         () if lower > upper => Some("points up"),
@@ -81,27 +81,27 @@ fn offence(from: &str, to: &str) -> Option<&'static str> {
 fn dependencies_point_down() {
     let packages = packages();
     assert!(packages.len() > 10, "the workspace was read");
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for (name, (from, needs)) in &packages {
         for (to, _) in needs.iter().filter_map(|need| packages.get(need)) {
-            if let Some(why) = offence(from, to) {
-                offences.push(format!("{name} ({from}) → {to}: {why}"));
+            if let Some(why) = violation(from, to) {
+                violations.push(format!("{name} ({from}) → {to}: {why}"));
             }
         }
     }
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 #[test]
 fn the_check_of_dependencies_can_fail() {
-    assert_eq!(offence("kit/machine", "node/runtime"), Some("points up"));
-    assert_eq!(offence("nf/ssc", "nf/sas"), Some("functions may not meet"));
-    assert_eq!(offence("stack/sctp", "nf/sgc"), Some("points up"));
-    assert_eq!(offence("node/runtime", "stack/sctp"), Some("points up"));
-    assert_eq!(offence("node/runtime", "proto/sctp"), Some("node names no protocol"));
-    assert_eq!(offence("stack/m3ua", "stack/sctp"), None);
-    assert_eq!(offence("nf/sgc", "stack/sctp"), None);
-    assert_eq!(offence("nf/ssc", "proto/sip"), None);
+    assert_eq!(violation("kit/machine", "node/runtime"), Some("points up"));
+    assert_eq!(violation("nf/ssc", "nf/sas"), Some("functions may not meet"));
+    assert_eq!(violation("stack/sctp", "nf/sgc"), Some("points up"));
+    assert_eq!(violation("node/runtime", "stack/sctp"), Some("points up"));
+    assert_eq!(violation("node/runtime", "proto/sctp"), Some("node names no protocol"));
+    assert_eq!(violation("stack/m3ua", "stack/sctp"), None);
+    assert_eq!(violation("nf/sgc", "stack/sctp"), None);
+    assert_eq!(violation("nf/ssc", "proto/sip"), None);
 }
 
 /// Every tracked or new Rust file, as a path below the root.
@@ -186,7 +186,7 @@ fn may_be_unsafe(path: &str) -> bool {
 
 #[test]
 fn files_functions_and_crates_stay_within_their_limits() {
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     let mut crates: BTreeMap<String, usize> = BTreeMap::new();
     for path in rust_files().into_iter().filter(|path| !path.starts_with("fuzz/")) {
         let text = fs::read_to_string(root().join(&path)).expect("a tracked file is readable");
@@ -198,25 +198,25 @@ fn files_functions_and_crates_stay_within_their_limits() {
             let folder: Vec<&str> = path.split('/').take_while(|part| *part != "src").collect();
             *crates.entry(folder.join("/")).or_default() += lines;
             if lines > FILE_LINES_MAX {
-                offences.push(format!("{path}: {lines} lines"));
+                violations.push(format!("{path}: {lines} lines"));
             }
             for (name, lines) in &reading.long {
-                offences.push(format!("{path}: {name} has {lines} lines"));
+                violations.push(format!("{path}: {name} has {lines} lines"));
             }
         }
         if !may_be_unsafe(&path) {
-            offences.extend(reading.unsafe_lines.iter().map(|at| format!("{path}:{at}: unsafe")));
+            violations.extend(reading.unsafe_lines.iter().map(|at| format!("{path}:{at}: unsafe")));
         }
         let wide = text.lines().position(|line| line.chars().count() > LINE_COLUMNS_MAX);
-        offences.extend(wide.map(|at| format!("{path}:{}: too wide", at + 1)));
+        violations.extend(wide.map(|at| format!("{path}:{}: too wide", at + 1)));
         let name = Path::new(&path).file_stem().expect("a file has a name").to_string_lossy();
         if FORBIDDEN_FILE_NAMES.contains(&name.as_ref()) {
-            offences.push(format!("{path}: a name that says nothing"));
+            violations.push(format!("{path}: a name that says nothing"));
         }
     }
     let heavy = crates.iter().filter(|(_, lines)| **lines > CRATE_LINES_MAX);
-    offences.extend(heavy.map(|(name, lines)| format!("{name}: {lines} lines in one crate")));
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
+    violations.extend(heavy.map(|(name, lines)| format!("{name}: {lines} lines in one crate")));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 /// Whether a source file holds an example that rustdoc compiles.
@@ -242,7 +242,7 @@ fn has_tests(source: &str) -> bool {
 /// what `is_so` finds.
 fn libraries_that_differ(setting: &str, is_so: fn(&str) -> bool) -> Vec<String> {
     let files = rust_files();
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for package in metadata() {
         let targets = package["targets"].as_array().expect("a list");
         let Some(library) = targets.iter().find(|it| it["kind"][0] == "lib") else { continue };
@@ -252,23 +252,24 @@ fn libraries_that_differ(setting: &str, is_so: fn(&str) -> bool) -> Vec<String> 
             is_so(&fs::read_to_string(root().join(path)).expect("a tracked file is readable"))
         });
         if library[setting] != has {
-            offences.push(format!("{}: `{setting}` under [lib] says otherwise", folder(&package)));
+            violations
+                .push(format!("{}: `{setting}` under [lib] says otherwise", folder(&package)));
         }
     }
-    offences
+    violations
 }
 
 #[test]
 fn rustdoc_runs_for_those_crates_alone_that_have_examples() {
-    let offences = libraries_that_differ("doctest", has_example);
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
+    let violations = libraries_that_differ("doctest", has_example);
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 /// Otherwise a crate is compiled twice for nothing, or its tests do not run.
 #[test]
 fn a_library_is_built_as_a_test_program_where_its_files_have_tests() {
-    let offences = libraries_that_differ("test", has_tests);
-    assert!(offences.is_empty(), "{}", offences.join("\n"));
+    let violations = libraries_that_differ("test", has_tests);
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 #[test]
@@ -363,14 +364,14 @@ fn lacks(library: &str, source: &str) -> Vec<&'static str> {
 #[test]
 fn every_library_that_faces_a_network_looks_at_casts_and_none_is_unsafe_but_those_that_may() {
     let libraries = rust_files().into_iter().filter(|path| path.ends_with("/src/lib.rs"));
-    let offences: Vec<_> = libraries
+    let violations: Vec<_> = libraries
         .filter_map(|path| {
             let source = fs::read_to_string(root().join(&path)).expect("there");
             let found = lacks(&path, &source);
             (!found.is_empty()).then_some((path, found))
         })
         .collect();
-    assert!(offences.is_empty(), "{offences:?}");
+    assert!(violations.is_empty(), "{violations:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ impl Type {
     /// the alternative itself, with its tag.
     ///
     /// # Errors
-    /// The first offence, with its place in the message and this type's section.
+    /// The first violation, with its place in the message and this type's section.
     pub fn check(&self, element: &Element<'_>) -> Result<(), Malformed> {
         match self.shape {
             Shape::Octets(size) if !element.is_constructed() => {
@@ -60,7 +60,7 @@ impl Type {
     }
 
     fn refuse<T>(&self, element: &Element<'_>, what: &'static str) -> Result<T, Malformed> {
-        Err(element.offence(what, self.spec))
+        Err(element.violation(what, self.spec))
     }
 
     #[inline]

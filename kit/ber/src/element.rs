@@ -76,9 +76,9 @@ impl<'a> Element<'a> {
         self.at as usize + self.head as usize
     }
 
-    /// The offence `what` at this element.
+    /// The violation `what` at this element.
     #[must_use]
-    pub const fn offence(&self, what: &'static str, spec: &'static str) -> Malformed {
+    pub const fn violation(&self, what: &'static str, spec: &'static str) -> Malformed {
         Malformed::new(self.at as usize, what, spec)
     }
 
@@ -89,10 +89,10 @@ impl<'a> Element<'a> {
     #[inline]
     pub fn children(&self) -> Result<Reader<'a>, Malformed> {
         if !self.is_constructed {
-            return Err(self.offence("a primitive element where elements belong", CONTENTS));
+            return Err(self.violation("a primitive element where elements belong", CONTENTS));
         }
         let Some(depth) = self.depth.checked_sub(1) else {
-            return Err(self.offence("too deep", CONTENTS));
+            return Err(self.violation("too deep", CONTENTS));
         };
         let cursor = Cursor::new(self.contents(), self.contents_at(), CONTENTS);
         Ok(Reader { cursor, depth })
@@ -128,7 +128,7 @@ impl<'a> Element<'a> {
     #[inline]
     pub fn primitive(&self) -> Result<&'a [u8], Malformed> {
         if self.is_constructed {
-            return Err(self.offence("a constructed element where a primitive belongs", CONTENTS));
+            return Err(self.violation("a constructed element where a primitive belongs", CONTENTS));
         }
         Ok(self.contents())
     }
@@ -140,7 +140,7 @@ impl<'a> Element<'a> {
     pub fn boolean(&self) -> Result<bool, Malformed> {
         match *self.primitive()? {
             [octet] => Ok(octet != 0),
-            _ => Err(self.offence("a BOOLEAN has one octet", "X.690 §8.2.1")),
+            _ => Err(self.violation("a BOOLEAN has one octet", "X.690 §8.2.1")),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Element<'a> {
     pub fn null(&self) -> Result<(), Malformed> {
         match self.primitive()? {
             [] => Ok(()),
-            _ => Err(self.offence("a NULL has no contents", "X.690 §8.8.2")),
+            _ => Err(self.violation("a NULL has no contents", "X.690 §8.8.2")),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'a> Element<'a> {
     /// # Errors
     /// When it has no octets, more than it needs, or more than eight.
     pub fn integer(&self) -> Result<i64, Malformed> {
-        integer::read(self.primitive()?).map_err(|what| self.offence(what, integer::SPEC))
+        integer::read(self.primitive()?).map_err(|what| self.violation(what, integer::SPEC))
     }
 
     /// An OCTET STRING or a string of characters, whole or in pieces (X.690 §8.7, §8.23).
@@ -185,11 +185,11 @@ impl<'a> Element<'a> {
     /// # Errors
     /// When it is empty, when an arc begins with zeros or is cut off.
     pub fn oid(&self) -> Result<Oid<'a>, Malformed> {
-        Oid::new(self.primitive()?).map_err(|what| self.offence(what, "X.690 §8.19"))
+        Oid::new(self.primitive()?).map_err(|what| self.violation(what, "X.690 §8.19"))
     }
 }
 
-/// Reads elements one after the other; ends behind the first offence.
+/// Reads elements one after the other; ends behind the first violation.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     cursor: Cursor<'a>,
@@ -245,10 +245,10 @@ impl<'a> Reader<'a> {
     }
 
     fn only_of_any(mut self) -> Result<Element<'a>, Malformed> {
-        let element = self.next().ok_or_else(|| self.cursor.offence("an element lacks"))??;
+        let element = self.next().ok_or_else(|| self.cursor.violation("an element lacks"))??;
         match self.cursor.is_empty() {
             true => Ok(element),
-            false => Err(self.cursor.offence("octets follow the last element")),
+            false => Err(self.cursor.violation("octets follow the last element")),
         }
     }
 
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An element whose identifier and length have an octet each: nearly all. `None` is for any
-    /// other, and for an offence.
+    /// other, and for a violation.
     #[inline]
     fn take_short(&mut self) -> Option<Element<'a>> {
         let (at, all) = (self.cursor.at(), self.cursor.rest());

@@ -14,7 +14,7 @@
 //!   component; check, names, values by seed for tests, and the outline for people follow.
 //! - [`Writer::record`] writes a type by its rows; [`Type::to_json`] and [`Type::from_json`] speak
 //!   its names.
-//! - A component that is there and is not well-formed is an offence, optional or not. Components
+//! - A component that is there and is not well-formed is a violation, optional or not. Components
 //!   that an extensible type does not know are passed over and kept ([`Record::unknown`]).
 //!
 //! ```

@@ -15,7 +15,7 @@ impl<'a> Oid<'a> {
     /// Contents octets of an OBJECT IDENTIFIER.
     ///
     /// # Errors
-    /// The offence in words: nothing there, an arc that begins with zeros, one of more than 128
+    /// The violation in words: nothing there, an arc that begins with zeros, one of more than 128
     /// bits, or one cut off.
     pub const fn new(contents: &'a [u8]) -> Result<Self, &'static str> {
         let (mut at, mut begin) = (0, 0);

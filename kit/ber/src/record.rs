@@ -31,7 +31,7 @@ impl<'a, R: Rows, const N: usize> Record<'a, R, N> {
     /// Reads the contents of `element`, whatever its tag.
     ///
     /// # Errors
-    /// The first offence, all the way down.
+    /// The first violation, all the way down.
     pub fn read(element: Element<'a>) -> Result<Self, Malformed> {
         let mut values = [NOWHERE; N];
         let mut keep = |index: usize, value: Element<'a>| {
@@ -46,7 +46,7 @@ impl<'a, R: Rows, const N: usize> Record<'a, R, N> {
             Shape::Set { fields, is_extensible } => {
                 R::TYPE.set(fields, is_extensible, &element, &mut keep)?;
             }
-            _ => return Err(element.offence("no type with components", R::TYPE.spec)),
+            _ => return Err(element.violation("no type with components", R::TYPE.spec)),
         }
         Ok(Self { element, values, rows: PhantomData })
     }

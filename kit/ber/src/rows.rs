@@ -170,7 +170,7 @@ macro_rules! components {
             /// Reads the contents of an element, whatever its tag.
             ///
             /// # Errors
-            /// The first offence, all the way down.
+            /// The first violation, all the way down.
             $vis fn read(element: $crate::Element<'_>) -> ::core::result::Result<
                 $crate::Record<'_, Self, { Self::COUNT }>, $crate::wire::Malformed
             > {
@@ -194,7 +194,7 @@ macro_rules! alternatives {
             /// Which alternative an element is, and its value; none for one to come.
             ///
             /// # Errors
-            /// The first offence, all the way down.
+            /// The first violation, all the way down.
             $vis fn read(element: $crate::Element<'_>) -> ::core::result::Result<
                 ::core::option::Option<(Self, $crate::Element<'_>)>, $crate::wire::Malformed
             > {

@@ -114,7 +114,7 @@ fn each_piece<'a>(
     for piece in element.children()? {
         let piece = piece?;
         if piece.tag() != tag {
-            return Err(piece.offence("a piece of a string is of another kind", PIECES));
+            return Err(piece.violation("a piece of a string is of another kind", PIECES));
         }
         if piece.is_constructed() {
             each_piece(&piece, tag, each)?;
@@ -182,7 +182,7 @@ impl<'a> Bits<'a> {
             let mut unused_before = 0;
             each_piece(element, Tag::BIT_STRING, &mut |piece| {
                 if unused_before != 0 {
-                    return Err(piece.offence("unused bits before the last piece", BITS));
+                    return Err(piece.violation("unused bits before the last piece", BITS));
                 }
                 let (bits, unused) = piece_bits(&piece)?;
                 (count, unused_before) = (count + bits, unused);
@@ -231,11 +231,11 @@ impl fmt::Debug for Bits<'_> {
 /// Bits of a primitive piece, and unused ones.
 fn piece_bits(piece: &Element<'_>) -> Result<(usize, u8), Malformed> {
     let Some((unused, octets)) = piece.contents().split_first() else {
-        return Err(piece.offence("a BIT STRING without octets", BITS));
+        return Err(piece.violation("a BIT STRING without octets", BITS));
     };
     let bits = octets.len() * 8;
     match bits.checked_sub(usize::from(*unused)) {
         Some(used) if *unused < 8 => Ok((used, *unused)),
-        _ => Err(piece.offence("more unused bits than there are", BITS)),
+        _ => Err(piece.violation("more unused bits than there are", BITS)),
     }
 }

@@ -12,7 +12,7 @@ impl Type {
     /// `element`, whatever its tag, holds: one in front of those within it.
     ///
     /// # Errors
-    /// As [`Type::check`]; components in front of the offence have been told.
+    /// As [`Type::check`]; components in front of the violation have been told.
     pub fn visit<'a>(
         &self,
         element: &Element<'a>,

@@ -1,7 +1,7 @@
 //! Everything that speaks is a machine, and time is an argument.
 //!
 //! A [`Machine`] is told what happened and when; it answers with effects. It is infallible: a
-//! peer's offence is an effect (reject, count, abort), not an error. Its timers are data inside
+//! peer's violation is an effect (reject, count, abort), not an error. Its timers are data inside
 //! it, outside sees one deadline. Long work takes a budget and re-arms `deadline = now`.
 #![forbid(unsafe_code)]
 

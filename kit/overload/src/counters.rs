@@ -3,7 +3,7 @@
 //! A new configuration finds its counters by kind and name, so that what is under way stays
 //! counted; one that is no longer named counts on until its place is needed.
 
-use crate::limit::{Limit, Offence};
+use crate::limit::{Limit, Violation};
 use machine::Time;
 use machine::bucket::Bucket;
 use machine::narrow::index;
@@ -89,11 +89,11 @@ impl<K: Copy + PartialEq, A: Copy + Default> Counters<K, A> {
     ///
     /// # Errors
     /// The kind, what is exceeded, and the answer to that.
-    pub fn check(&mut self, now: Time, number: u16) -> Result<(), (K, Offence, A)> {
+    pub fn check(&mut self, now: Time, number: u16) -> Result<(), (K, Violation, A)> {
         let Some(row) = self.rows.get_mut(usize::from(number)) else { return Ok(()) };
-        row.limit.check(now, &row.bucket, row.live).map_err(|offence| {
+        row.limit.check(now, &row.bucket, row.live).map_err(|violation| {
             row.refused += 1;
-            (row.kind, offence, row.limit.answer)
+            (row.kind, violation, row.limit.answer)
         })
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let mut counters = Counters::default();
         let one = counters.set('a', "one", at_most(1));
         counters.take(NOW, one);
-        assert_eq!(counters.check(NOW, one), Err(('a', Offence::Number, 7)));
+        assert_eq!(counters.check(NOW, one), Err(('a', Violation::Number, 7)));
         counters.unlimit();
         assert_eq!(counters.check(NOW, one), Ok(()));
         assert_eq!(counters.set('a', "one", at_most(1)), one);

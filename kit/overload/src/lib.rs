@@ -25,7 +25,7 @@ mod users;
 pub use admission::{ALL, Admission, Class, Line, Turn};
 pub use answers::{AnswerBudget, Answers};
 pub use counters::{COUNTERS_MAX, Counter, Counters, UNCOUNTED};
-pub use limit::{Limit, Offence, Share};
+pub use limit::{Limit, Share, Violation};
 pub use queue::{Queue, Queued};
 pub use stock::Stock;
 pub use users::{NOBODY, Refused, SHARED, USERS_MAX, Users};

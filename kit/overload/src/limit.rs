@@ -7,7 +7,7 @@ use machine::bucket::{Bucket, Rate};
 
 /// How a limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offence {
+pub enum Violation {
     /// Too many a second.
     Rate,
     /// Too many at once.
@@ -37,12 +37,12 @@ impl<A> Limit<A> {
     /// # Errors
     /// What is exceeded.
     #[inline]
-    pub fn check(&self, now: Time, bucket: &Bucket, live: u32) -> Result<(), Offence> {
+    pub fn check(&self, now: Time, bucket: &Bucket, live: u32) -> Result<(), Violation> {
         if self.number_max.is_some_and(|max| live >= max) {
-            return Err(Offence::Number);
+            return Err(Violation::Number);
         }
         let is_full = self.rate.is_some_and(|rate| !bucket.has_room(now, rate));
-        if is_full { Err(Offence::Rate) } else { Ok(()) }
+        if is_full { Err(Violation::Rate) } else { Ok(()) }
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
     fn the_number_is_looked_at_before_the_rate() {
         let limit = Limit { rate: Some(Rate::new(0.0, None)), number_max: Some(1), answer: () };
         let check = |live| limit.check(Time::from_millis(1), &Bucket::default(), live);
-        assert_eq!((check(0), check(1)), (Err(Offence::Rate), Err(Offence::Number)));
+        assert_eq!((check(0), check(1)), (Err(Violation::Rate), Err(Violation::Number)));
         assert!(limit.is_on() && !Limit::<()>::default().is_on());
     }
 }

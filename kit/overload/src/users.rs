@@ -5,7 +5,7 @@
 //! once. When every row is in use, a further user shares a row with those of the same hash: who
 //! fills the table gets, beyond it, what [`SHARED`] users get, and nobody goes unlimited.
 
-use crate::limit::{Limit, Offence};
+use crate::limit::{Limit, Violation};
 use hashbrown::HashMap;
 use machine::Time;
 use machine::bucket::Bucket;
@@ -61,7 +61,7 @@ impl Users {
     ///
     /// # Errors
     /// What is exceeded.
-    pub fn admit<A>(&mut self, now: Time, who: u64, limit: &Limit<A>) -> Result<u32, Offence> {
+    pub fn admit<A>(&mut self, now: Time, who: u64, limit: &Limit<A>) -> Result<u32, Violation> {
         let at = self.row(now, who);
         let Some(row) = self.at(at) else { return Ok(NOBODY) };
         limit.check(now, &row.bucket, row.live)?;
@@ -193,7 +193,7 @@ mod tests {
         let row = users.admit(START, 1, &limit).unwrap();
         users.admit(START, 2, &limit).unwrap();
         let later = START + Duration::from_secs(5);
-        assert_eq!(users.admit(later, 1, &limit), Err(Offence::Number));
+        assert_eq!(users.admit(later, 1, &limit), Err(Violation::Number));
         users.release(row);
         users.admit(later, 1, &limit).unwrap();
         assert_eq!(users.len(), 2);
@@ -216,7 +216,7 @@ mod tests {
         let beyond = full..full + shared;
         let rows: Vec<_> = beyond.map(|who| users.admit(START, who, &limit).unwrap()).collect();
         for who in full + shared..full + 2 * shared {
-            assert_eq!(users.admit(START, who, &limit), Err(Offence::Number));
+            assert_eq!(users.admit(START, who, &limit), Err(Violation::Number));
         }
         assert_eq!(users.len(), USERS_MAX);
         rows.into_iter().for_each(|row| users.release(row));

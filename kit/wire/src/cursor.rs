@@ -36,9 +36,9 @@ impl<'a> Cursor<'a> {
         self.rest.is_empty()
     }
 
-    /// The offence `what` at this place.
+    /// The violation `what` at this place.
     #[must_use]
-    pub const fn offence(&self, what: &'static str) -> Malformed {
+    pub const fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, self.spec)
     }
 
@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], Malformed> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
-            return Err(self.offence(what));
+            return Err(self.violation(what));
         };
         self.rest = rest;
         self.at += count;
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Malformed> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
-            return Err(self.offence(what));
+            return Err(self.violation(what));
         };
         self.rest = rest;
         self.at += N;
@@ -115,8 +115,8 @@ mod tests {
     fn what_lacks_is_told_with_its_place_and_nothing_is_taken() {
         let mut cursor = Cursor::new(&[1, 2, 3, 4, 5], 100, "TOY §1");
         assert_eq!(cursor.be32("a number lacks"), Ok(0x0102_0304));
-        let offence = cursor.be16("a number is cut off");
-        assert_eq!(offence, Err(Malformed::new(104, "a number is cut off", "TOY §1")));
+        let violation = cursor.be16("a number is cut off");
+        assert_eq!(violation, Err(Malformed::new(104, "a number is cut off", "TOY §1")));
         assert_eq!(cursor.octet("an octet lacks"), Ok(5));
         assert!(cursor.is_empty() && cursor.at() == 105);
     }

@@ -15,26 +15,26 @@ use core::fmt;
 
 /// Bytes that do not follow their specification.
 ///
-/// `at` is the offset in bytes from the start of the message; `what` says the offence in words a
+/// `at` is the offset in bytes from the start of the message; `what` says the violation in words a
 /// person can act on; `spec` names document and section (`"RFC 3261 §20.8"`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Malformed {
     /// Offset in bytes from the start of the message.
     pub at: usize,
-    /// The offence.
+    /// The violation.
     pub what: &'static str,
     /// Document and section that is offended.
     pub spec: &'static str,
 }
 
 impl Malformed {
-    /// The offence `what` against `spec`, found `at` bytes into the message.
+    /// The violation `what` against `spec`, found `at` bytes into the message.
     #[must_use]
     pub const fn new(at: usize, what: &'static str, spec: &'static str) -> Self {
         Self { at, what, spec }
     }
 
-    /// The same offence seen from a message that begins `by` bytes earlier.
+    /// The same violation seen from a message that begins `by` bytes earlier.
     #[must_use]
     pub const fn shifted(self, by: usize) -> Self {
         Self { at: self.at + by, ..self }

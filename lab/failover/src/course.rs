@@ -93,19 +93,19 @@ pub struct Course {
     /// Association.Max.Retrans.
     pub lost: bool,
     /// What may not happen: MSUs lost, twice, out of order while the association stood.
-    pub offences: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 impl Course {
     /// What the source saw, and of the sink what may happen at either end.
     pub fn together(source: Self, sink: Self) -> Self {
-        let mut offences = source.offences;
-        offences.extend(sink.offences);
+        let mut violations = source.violations;
+        violations.extend(sink.violations);
         Self {
             spurious: source.spurious + sink.spurious,
             excursions: source.excursions + sink.excursions,
             lost: source.lost || sink.lost,
-            offences,
+            violations,
             ..source
         }
     }
@@ -119,7 +119,7 @@ impl Course {
         if !self.lost && (sink.arrived != sent || sink.disorder > 0) {
             let (came, disorder) = (sink.arrived, sink.disorder);
             let what = format!("{sent} MSUs sent, {came} came, {disorder} not in their order");
-            self.offences.push(what);
+            self.violations.push(what);
         }
         self
     }

@@ -46,7 +46,7 @@ pub struct End {
     /// The association was lost; MSUs that were on their way are lost with it.
     pub is_lost: bool,
     /// What may not happen, in words.
-    pub offences: Vec<String>,
+    pub violations: Vec<String>,
     told: Vec<sctp::Out>,
     wanted: Vec<m3ua::Out>,
 }
@@ -84,7 +84,7 @@ impl End {
             arrived: Vec::new(),
             changes: Vec::new(),
             is_lost: false,
-            offences: Vec::new(),
+            violations: Vec::new(),
             told: Vec::new(),
             wanted: Vec::new(),
         })
@@ -195,8 +195,8 @@ impl End {
     }
 
     fn offend(&mut self, what: String) {
-        if self.offences.len() < OFFENCES_MAX {
-            self.offences.push(what);
+        if self.violations.len() < OFFENCES_MAX {
+            self.violations.push(what);
         }
     }
 }

@@ -256,7 +256,7 @@ pub fn source(place: &Place<'_>, case: &Case, shared: &Shared) -> anyhow::Result
     live.end.associate(shared.now(), peer)?;
     live.launch();
     live.run_until(begin())?;
-    anyhow::ensure!(live.end.is_active, "M3UA is not up: {:?}", live.end.offences);
+    anyhow::ensure!(live.end.is_active, "M3UA is not up: {:?}", live.end.violations);
     live.watch.begin(&live.end);
     // Sources of a round are not in step with each other, nor with the cut.
     let phase = u64::from_be_bytes(*driver::random()?.first_chunk().unwrap_or(&[0; 8]));

@@ -93,7 +93,7 @@ pub fn run(case: &Case) -> anyhow::Result<Course> {
     field.launch(0);
     let begin = field.now + SETTLED;
     field.pass(begin);
-    anyhow::ensure!(field.ends[0].is_active, "M3UA is not up: {:?}", field.ends[0].offences);
+    anyhow::ensure!(field.ends[0].is_active, "M3UA is not up: {:?}", field.ends[0].violations);
     field.begin(begin);
     if let Some(cut) = case.cut {
         field.pass(begin + cut);

@@ -64,7 +64,7 @@ impl Watch {
     /// What was seen of an endpoint that has ended.
     pub fn observed(mut self, end: End) -> Course {
         self.look(&end);
-        Course { lost: end.is_lost, offences: end.offences, ..self.course }
+        Course { lost: end.is_lost, violations: end.violations, ..self.course }
     }
 
     /// Goes through what SCTP told.

@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
     for element in Reader::new(bytes) {
         match element {
             Ok(element) => touch(&element),
-            Err(offence) => assert!(offence.at <= bytes.len()),
+            Err(violation) => assert!(violation.at <= bytes.len()),
         }
     }
     let Ok(element) = Element::only(bytes) else { return };

@@ -25,7 +25,7 @@ fn walk(routes: Routes<'_>) {
 fn update(message: &[u8], context: &Context) {
     let update = match Update::read(message, context) {
         Ok(update) => update,
-        Err(offence) => return assert!(offence.malformed.at <= message.len()),
+        Err(violation) => return assert!(violation.malformed.at <= message.len()),
     };
     walk(update.withdrawn());
     walk(update.announced());

@@ -16,12 +16,12 @@ pub fn run(bytes: &[u8]) {
     }
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(offence) => return assert!(offence.malformed.at <= bytes.len()),
+        Err(violation) => return assert!(violation.malformed.at <= bytes.len()),
     };
     let checked = DICTIONARY.check(&message);
-    if let Err(offence) = &checked {
-        assert!(offence.malformed.at <= bytes.len());
-        assert!(offence.failed.len() <= bytes.len() + 64);
+    if let Err(violation) = &checked {
+        assert!(violation.malformed.at <= bytes.len());
+        assert!(violation.failed.len() <= bytes.len() + 64);
     }
     let mut json = String::new();
     if DICTIONARY.to_json(&message, &mut json).is_err() {

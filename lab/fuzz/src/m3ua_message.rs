@@ -9,7 +9,7 @@ pub fn run(bytes: &[u8]) {
     }
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(offence) => return assert!(offence.malformed.at <= bytes.len()),
+        Err(violation) => return assert!(violation.malformed.at <= bytes.len()),
     };
     for (at, value) in message.all(Tag::RoutingKey) {
         let _ = RoutingKey::read(at, value).map(|key| key.groups().len());

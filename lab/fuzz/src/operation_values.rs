@@ -43,7 +43,7 @@ pub fn run(bytes: &[u8]) {
         octets.clear();
         match of.from_json(text, None, &mut Writer::new(&mut octets)) {
             Ok(()) => {}
-            Err(offence) => return assert!(offence.at <= text.len()),
+            Err(violation) => return assert!(violation.at <= text.len()),
         }
     }
     let Ok(element) = Element::only(&octets) else { return };

@@ -1,7 +1,7 @@
 //! A file of routes that somebody recorded (MRT): it is read whole whatever is in it, and what was
 //! read can be announced.
 
-use routes::{Keys, Origin, Recorded};
+use bgp_load::{Keys, Origin, Recorded};
 
 pub fn run(octets: &[u8]) {
     let recorded = Recorded::read(octets);

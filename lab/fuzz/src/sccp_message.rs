@@ -6,12 +6,12 @@ use sccp::codec::{ConnectionMessage, Management, Message, Unit};
 pub fn run(bytes: &[u8]) {
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(offence) => return assert!(offence.at <= bytes.len()),
+        Err(violation) => return assert!(violation.at <= bytes.len()),
     };
     let unit = match Unit::of(&message) {
         Ok(Some(unit)) => unit,
         Ok(None) => return connection(&message, bytes),
-        Err(offence) => return assert!(offence.at <= bytes.len()),
+        Err(violation) => return assert!(violation.at <= bytes.len()),
     };
     let _ = Management::read(unit.data);
     let mut again = Vec::new();
@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
 fn connection(message: &Message<'_>, bytes: &[u8]) {
     let read = match ConnectionMessage::of(message) {
         Ok(read) => read.expect("it is one of a connection"),
-        Err(offence) => return assert!(offence.at <= bytes.len()),
+        Err(violation) => return assert!(violation.at <= bytes.len()),
     };
     let mut again = Vec::new();
     if read.write(&mut again).is_some() {

@@ -1,5 +1,5 @@
 //! Lines of `a=crypto` as one stream has them, a line feed between: what is read is written and
-//! read the same, an offence stands inside its line, and what is chosen and answered fits its
+//! read the same, a violation stands inside its line, and what is chosen and answered fits its
 //! offer. What DTLS says in SDP reads without a panic, and a fingerprint as it was written.
 
 use srtp::dtls::{Description, Fingerprint};
@@ -14,8 +14,8 @@ pub fn run(octets: &[u8]) {
     let _ = Description::read(|_| lines());
     let offer = match sdes::read_all(lines()) {
         Ok(offer) => offer,
-        Err(offence) => {
-            assert!(offence.at <= octets.len());
+        Err(violation) => {
+            assert!(violation.at <= octets.len());
             return;
         }
     };

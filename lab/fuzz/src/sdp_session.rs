@@ -15,8 +15,8 @@ pub fn run(octets: &[u8]) {
 fn read(octets: &[u8]) -> Option<Session<'_>> {
     let session = match Session::parse(octets) {
         Ok(session) => session,
-        Err(offence) => {
-            assert!(offence.at <= octets.len());
+        Err(violation) => {
+            assert!(violation.at <= octets.len());
             return None;
         }
     };

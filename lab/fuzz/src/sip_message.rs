@@ -14,9 +14,9 @@ pub fn run(bytes: &[u8]) {
             }
             let _ = message.check();
         }
-        Err(offence) => {
-            assert!(offence.at <= bytes.len());
-            let _ = sip::refuse(bytes, &offence, b"t", &mut Vec::new());
+        Err(violation) => {
+            assert!(violation.at <= bytes.len());
+            let _ = sip::refuse(bytes, &violation, b"t", &mut Vec::new());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Any octets as a URI and as an address: no panic, a URI equals itself, offences lie inside.
+//! Any octets as a URI and as an address: no panic, a URI equals itself, violations lie inside.
 
 use sip::{NameAddr, Uri, Via};
 
@@ -10,13 +10,13 @@ pub fn run(bytes: &[u8]) {
             assert!(uri.digits().count() <= bytes.len());
             let _ = (uri.ipv6(), uri.lr());
         }
-        Err(offence) => assert!(offence.at <= bytes.len()),
+        Err(violation) => assert!(violation.at <= bytes.len()),
     }
     match NameAddr::parse(bytes) {
         Ok(address) => drop((address.parse_uri(), address.tag(), address.expires_s())),
-        Err(offence) => assert!(offence.at <= bytes.len()),
+        Err(violation) => assert!(violation.at <= bytes.len()),
     }
-    if let Err(offence) = Via::parse(bytes) {
-        assert!(offence.at <= bytes.len());
+    if let Err(violation) = Via::parse(bytes) {
+        assert!(violation.at <= bytes.len());
     }
 }

@@ -7,7 +7,7 @@ use sms::{Cause, Kind, Tpdu, Value};
 fn tpdu(kind: Kind, octets: &[u8]) {
     let read = match kind.read(octets) {
         Ok(read) => read,
-        Err(offence) => return assert!(offence.at <= octets.len()),
+        Err(violation) => return assert!(violation.at <= octets.len()),
     };
     let mut again = Vec::new();
     read.write(&mut again).expect("what was read is written");
@@ -27,9 +27,9 @@ fn tpdu(kind: Kind, octets: &[u8]) {
 fn message(octets: &[u8]) {
     let read = match Message::read(octets) {
         Ok(read) => read,
-        Err(offence) => {
-            let _ = (Cause::of_offence(&offence), rp::reference_of(octets));
-            return assert!(offence.at <= octets.len());
+        Err(violation) => {
+            let _ = (Cause::of_violation(&violation), rp::reference_of(octets));
+            return assert!(violation.at <= octets.len());
         }
     };
     let mut again = Vec::new();
@@ -48,12 +48,12 @@ fn json(text: &str) {
     let mut octets = Vec::new();
     match Kind::from_json(text, &mut octets) {
         Ok(kind) => tpdu(kind, &octets),
-        Err(offence) => assert!(offence.at <= text.len()),
+        Err(violation) => assert!(violation.at <= text.len()),
     }
     octets.clear();
     match rp::from_json(text, &mut octets) {
         Ok(_) => message(&octets),
-        Err(offence) => assert!(offence.at <= text.len()),
+        Err(violation) => assert!(violation.at <= text.len()),
     }
 }
 

@@ -6,7 +6,7 @@ use tcap::codec::{Dialogue, Message, Payload, TransactionId, Writer};
 pub fn run(bytes: &[u8]) {
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(offence) => return assert!(offence.malformed.at <= bytes.len()),
+        Err(violation) => return assert!(violation.malformed.at <= bytes.len()),
     };
     if let Some(dialogue) = &message.dialogue
         && let Ok(Dialogue::Request { context, user_information, .. }) = Dialogue::read(dialogue)

@@ -2,8 +2,8 @@
 //! the analyser does not panic, takes no more than came, and settles.
 
 use machine::Time;
+use packet_load::{Layer, Plan, Stream};
 use std::net::Ipv4Addr;
-use traffic::{Layer, Plan, Stream};
 
 fn streams(is_short: bool) -> Vec<Stream> {
     let ethernet = Layer::Ethernet { destination: [2; 6], source: [4; 6] };

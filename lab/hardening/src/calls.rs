@@ -3,7 +3,6 @@
 
 use super::good::{Served, paced};
 use super::raid::{Bench, Found, LOCAL, Raid, Target, make_key};
-use load::{Ladder, Trial};
 use peers::free_port;
 use report::site::Site;
 use report::site_file::SiteFile;
@@ -13,6 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
 use sbc::{Load, Shape, Topology, site};
 use serde_json::json;
+use sip_load::{Ladder, Trial};
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -4,10 +4,10 @@
 use super::calls::calls;
 use super::good::Served;
 use super::raid::{Bench, Found, Raid, Target};
-use load::{Act, Ladder, Trial};
 use report::site::Site;
 use sbc::{ImsGround, Load};
 use serde_json::json;
+use sip_load::{Act, Ladder, Trial};
 use std::time::Duration;
 
 /// Phones, and what they do a second.

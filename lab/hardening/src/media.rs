@@ -10,14 +10,14 @@
 
 use super::good::Served;
 use super::raid::{Bench, Found, Raid, panics};
+use forwarder_bench::{Testbed, Tester, Who};
 use media_lab::{Access, FIRST_PORT, Phones, TestBed};
-use packets::{Testbed, Tester, Who};
+use packet_load::{Codec, Trial};
 use report::host;
 use report::scratch::Scratch;
 use serde_json::json;
 use srtp::Suite;
 use std::time::Duration;
-use traffic::{Codec, Trial};
 
 /// Calls that stand, each with its 50 packets a second and way.
 const CALLS: u32 = 200;
@@ -37,9 +37,9 @@ fn good(tester: &mut Tester, phones: &Phones, duration: Duration) -> Served {
 
 fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
     let scratch = Scratch::new("tandem-lab-")?;
-    let cores = packets::Bench::new(host::cores(), true);
+    let cores = forwarder_bench::Bench::new(host::cores(), true);
     // The site under attack has core 0 in this experiment.
-    let cores = packets::Bench { cores: (cores.cores.1, cores.cores.0), ..cores };
+    let cores = forwarder_bench::Bench { cores: (cores.cores.1, cores.cores.0), ..cores };
     let ground = Testbed::new(Who::Tandem, cores.cores, scratch.path())?;
     let bed = TestBed::plane(&bench.tandem, ground, cores)?;
     let access = Access::Secure(Suite::AesCm128HmacSha1_80);
@@ -48,8 +48,8 @@ fn hold(bench: &Bench, kind: &'static str) -> anyhow::Result<Found> {
     let raid = Raid {
         sources: STRANGERS.to_owned(),
         more: vec![
-            ("--interface", packets::LEFT.to_owned()),
-            ("--mac", packets::IN_MAC_TEXT.to_owned()),
+            ("--interface", forwarder_bench::LEFT.to_owned()),
+            ("--mac", forwarder_bench::IN_MAC_TEXT.to_owned()),
             ("--ports", CALLS.to_string()),
         ],
         namespace: Some(bed.ground().side.name().to_owned()),

@@ -4,7 +4,7 @@
 use super::good::{Served, paced};
 use super::raid::{Bench, Found, Raid, Target};
 use anyhow::Context;
-use packets::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
+use forwarder_bench::{Customers, MANAGEMENT, PORTS, ROUTER_MAC, echo, echoed};
 use report::scratch::Scratch;
 use report::site_file::SiteFile;
 use std::net::SocketAddr;

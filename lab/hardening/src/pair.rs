@@ -4,13 +4,13 @@
 use super::calls::{CALLS, calls};
 use super::good::Served;
 use super::raid::{Bench, Found, LOCAL, Raid, Target, make_key, panics};
-use load::Ladder;
 use peers::free_port;
 use report::site::Site;
 use report::site_file::SiteFile;
 use runtime::Transport;
 use sbc::{Load, Shape, Topology, site};
 use serde_json::json;
+use sip_load::Ladder;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 

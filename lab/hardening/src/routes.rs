@@ -2,7 +2,7 @@
 
 use super::good::Served;
 use super::raid::{Bench, Found, LOCAL, Raid, Target};
-use ::routes::{Clients, Error, Keys, Origin, Plan, Table};
+use bgp_load::{Clients, Error, Keys, Origin, Plan, Table};
 use bgp::family::{Family, FamilySet};
 use peers::free_port;
 use report::scratch::Scratch;

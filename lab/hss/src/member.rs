@@ -102,7 +102,7 @@ impl Member {
                 Indication::Complaint(..) if self.complaints.len() >= COMPLAINTS_MAX => {
                     self.shed += 1;
                 }
-                Indication::Complaint(_, offence) => self.complaints.push(offence.to_string()),
+                Indication::Complaint(_, violation) => self.complaints.push(violation.to_string()),
                 Indication::PeerUp(_) | Indication::PeerDown(..) => {}
             }
         }
@@ -116,11 +116,11 @@ impl Member {
                 let dictionary = self.peers.node().dictionary();
                 match Message::read(octets).and_then(|it| dictionary.to_json(&it, &mut text)) {
                     Ok(()) => text,
-                    Err(offence) => offence.to_string(),
+                    Err(violation) => violation.to_string(),
                 }
             }
             // An answer has keys, and what it says may not stand in words.
-            Outcome::Malformed(_, offence) => format!("malformed: {offence}"),
+            Outcome::Malformed(_, violation) => format!("malformed: {violation}"),
             Outcome::NotSent(code) => format!("not sent: {}", code.name()),
             Outcome::Expired => String::from("expired"),
         };

@@ -9,15 +9,15 @@
 
 use anyhow::Context;
 use attack::{Attack, Kind, Place};
+use forwarder_bench::{Bench, IN_MAC_TEXT, LEFT, Testbed, Tester, Who};
 use media_lab::{AVAILABILITY, Access, CAPACITY, FIRST_PORT, Phones, TRANSCODING, TestBed};
-use packets::{Bench, IN_MAC_TEXT, LEFT, Testbed, Tester, Who};
+use packet_load::{Codec, Trial};
 use report::Experiment;
 use report::contract::Options;
 use report::scratch::Scratch;
 use srtp::Suite;
 use std::io::Write;
 use std::time::Duration;
-use traffic::{Codec, Trial};
 
 const CALLS: u32 = 200;
 const RATE: u32 = 50_000;

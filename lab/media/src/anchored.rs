@@ -12,8 +12,11 @@ use crate::calls::{CORE_V4, Calls, INTERFACES, Phones};
 use crate::signalling::{Ends, Signalling, example};
 use crate::sites::{MediaSide, MediaSite, SessionSite};
 use crate::test_bed::{FORWARDER_PACKETS, LEFT_V4, PORTS, RIGHT_V4, delays};
-use packets::{Bench, Found, IN, IN_MAC_TEXT, LEFT, OUT, OUT_MAC_TEXT, RIGHT, SUT_V4, Testbed};
-use packets::{Tester, Who};
+use forwarder_bench::{
+    Bench, Found, IN, IN_MAC_TEXT, LEFT, OUT, OUT_MAC_TEXT, RIGHT, SUT_V4, Testbed,
+};
+use forwarder_bench::{Tester, Who};
+use packet_load::Trial;
 use peers::{Usage, free_port};
 use report::host;
 use report::scratch::Scratch;
@@ -23,7 +26,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use traffic::Trial;
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Addresses that each side has ports of, so that there are 100,000 pairs.

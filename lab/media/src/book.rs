@@ -3,11 +3,11 @@
 
 use crate::calls::{Access, Calls, Phones, SEED, own_key, port};
 use anyhow::Context;
-use load::{Descriptions, Side};
+use packet_load::{Guard, Values};
+use sip_load::{Descriptions, Side};
 use srtp::MasterKey;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
-use traffic::{Guard, Values};
 
 /// A place of the controller.
 type Place = (Ipv4Addr, u16);
@@ -164,8 +164,8 @@ fn address(description: &str) -> anyhow::Result<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packet_load::Codec;
     use srtp::Suite;
-    use traffic::Codec;
 
     fn said(address: &str, port: u16, more: &str) -> Vec<u8> {
         format!("v=0\r\nc=IN IP4 {address}\r\nt=0 0\r\nm=audio {port} RTP/SAVP 18\r\n{more}").into()

@@ -6,15 +6,15 @@
 //! ```
 
 use anyhow::Context;
-use packets::{IN_MAC, LEFT_MAC, NEXT_MAC, OUT_MAC, SUT_V4};
+use forwarder_bench::{IN_MAC, LEFT_MAC, NEXT_MAC, OUT_MAC, SUT_V4};
+use packet_load::{
+    Codec, Guard, Layer, PACKETS_PER_S, Part, Plan, Stream, Suppression, Values, Vary, Voice,
+};
 use peers::{Ng, Says};
 use srtp::sdes::{Crypto, InlineKey, SessionParameters};
 use srtp::{MasterKey, Suite};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use traffic::{
-    Codec, Guard, Layer, PACKETS_PER_S, Part, Plan, Stream, Suppression, Values, Vary, Voice,
-};
 
 /// The networks of the phones behind the core, whole.
 pub(crate) const CORE_PHONES_V4: (u128, u8) = (0xc614_0000, 15);
@@ -291,7 +291,7 @@ pub(crate) fn port(description: &str) -> anyhow::Result<u16> {
 pub(crate) fn own_key(description: &str, suite: Suite) -> anyhow::Result<MasterKey> {
     let lines = description.lines().filter_map(|line| line.strip_prefix("a=crypto:"));
     let told = srtp::sdes::read_all(lines.map(str::as_bytes));
-    let told = told.map_err(|offence| anyhow::anyhow!("{offence:?} in {description}"))?;
+    let told = told.map_err(|violation| anyhow::anyhow!("{violation:?} in {description}"))?;
     let line = told.lines().iter().find(|line| line.suite == suite);
     let key = line.and_then(|line| line.keys.first());
     key.map(|key| key.key.clone()).with_context(|| format!("no key in {description}"))

@@ -11,7 +11,8 @@
 use crate::anchored::{self, Carried, Size};
 use crate::calls::{Access, Calls, Phones};
 use crate::test_bed::{LOSS, Limit, TestBed};
-use packets::{Bench, Memory, Rings, Testbed, Who};
+use forwarder_bench::{Bench, Memory, Rings, Testbed, Who};
+use packet_load::{Codec, Suppression};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::progress::Progress;
@@ -21,7 +22,6 @@ use serde_json::{Value, json};
 use srtp::Suite;
 use std::path::Path;
 use std::time::Duration;
-use traffic::{Codec, Suppression};
 
 pub(crate) const NAME: &str = "media-capacity";
 const UNIT: &str = "kpps a core";

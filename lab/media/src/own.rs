@@ -1,15 +1,15 @@
 //! Calls without a controller: the lab chooses ports and keys itself and tells the plane.
 
 use crate::calls::{ACCESS_PHONES_V6, Access, CORE_PHONES_V4, CORE_PHONES_V6, Calls, PORT, Phones};
+use forwarder_bench::{LEFT_MAC, router};
 use media::program::{FEATURE, FlowSaid, Guard as Guarded, Keys, Name, Place, Range, Said};
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::Program;
 use nodes::program::{Hop, Item, Neighbour, Removed};
-use packets::{LEFT_MAC, router};
+use packet_load::{Guard, Route, Values};
 use rtp::{ClockRate, Rewrite};
 use srtp::{KeyEntry, Parameters};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use traffic::{Guard, Route, Values};
 
 /// The plane's first address of media at each side, by IPv4 and by IPv6.
 const MEDIA_V4: [u128; 2] = [0x0ac7_0110, 0x0ac7_0210];
@@ -155,10 +155,10 @@ fn item(said: &Said) -> Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packets::Memory;
+    use forwarder_bench::Memory;
+    use packet_load::Codec;
     use srtp::Suite;
     use std::time::Duration;
-    use traffic::Codec;
 
     /// Both directions through the plane in memory: nothing is lost, and SRTP is what the keys say.
     fn passes(access: Access, is_v6: bool) {

@@ -2,8 +2,8 @@
 
 use crate::book::Book;
 use anyhow::Context;
-use load::{Endpoint, Generator, Ladder, LoadConfig, Report, Trial};
 use runtime::{Ask, Carrier, PortId, PortSpec, Running, ShardSpec, StreamSpec, Transport};
+use sip_load::{Endpoint, Generator, Ladder, LoadConfig, Report, Trial};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,7 +3,8 @@
 use crate::calls::{Calls, INTERFACES, Phones};
 use crate::sites::{MediaSide, MediaSite};
 use anyhow::Context;
-use packets::{Bench, Edge, Found, IN, LEFT_MAC, NEXT_MAC, OUT, Testbed, Tester};
+use forwarder_bench::{Bench, Edge, Found, IN, LEFT_MAC, NEXT_MAC, OUT, Testbed, Tester};
+use packet_load::{Delays, Trial};
 use peers::{Ng, Rtpengine, RtpengineSpec, Usage};
 use report::site::Site;
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use traffic::{Delays, Trial};
 
 /// Where it takes commands, inside its namespace.
 const NG: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2_223);

@@ -8,7 +8,8 @@
 use crate::calls::{Access, Becomes, Phones};
 use crate::test_bed::{LOSS, Spoken, TestBed};
 use anyhow::Context as _;
-use packets::{Bench, Testbed, Who};
+use forwarder_bench::{Bench, Testbed, Who};
+use packet_load::{Codec, PACKETS_PER_S};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -16,7 +17,6 @@ use report::progress::Progress;
 use report::scratch::Scratch;
 use serde_json::{Value, json};
 use std::path::Path;
-use traffic::{Codec, PACKETS_PER_S};
 
 pub(crate) const NAME: &str = "transcoding";
 const UNIT: &str = "streams a core";

@@ -51,7 +51,7 @@ impl Reply {
     /// # Errors
     /// When it is no bencode.
     pub fn value(&self) -> anyhow::Result<Value<'_>> {
-        let read = Value::read(&self.0).map_err(|offence| anyhow::anyhow!("{offence:?}"))?;
+        let read = Value::read(&self.0).map_err(|violation| anyhow::anyhow!("{violation:?}"))?;
         Ok(read.context("the reply is cut off")?.0)
     }
 }

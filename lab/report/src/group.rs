@@ -146,7 +146,7 @@ fn measure(name: &str, options: &Options) -> anyhow::Result<Value> {
 }
 
 /// The rows of one experiment become rows of the whole, with its name in their detail. A published
-/// row that an experiment of this build did not give is an offence.
+/// row that an experiment of this build did not give is a violation.
 fn take(outcome: &mut Outcome, part: &Part, answer: Option<&Value>, table: Option<&Table>) {
     for mut row in rows(part, answer, table, part.absent) {
         if !row.detail.is_object() {

@@ -8,10 +8,11 @@
 use super::linux_name;
 use super::throughput;
 use anyhow::Context;
-use packets::{
+use forwarder_bench::{
     Bench, Case, Edge, Found, Held, IN_MAC, LEFT_MAC, SUT_V4, Session, Testbed, Tester, Version,
     Who, router,
 };
+use packet_load::{Layer, Order, Part, Plan, Route, Sizes, Stream, Trial, Values, Vary};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -22,7 +23,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-use traffic::{Layer, Order, Part, Plan, Route, Sizes, Stream, Trial, Values, Vary};
 
 const NAME: &str = "denial-of-service";
 /// Background and line of the report, Gbit/s: so much of its maximum the background is.

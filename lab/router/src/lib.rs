@@ -1,7 +1,7 @@
 //! The virtual service router's report: route reflection, and the packet plane.
 //!
 //! ```text
-//!   this process, one thread: routes::Clients, clients 127.16.x.y ──tcp──→ Tandem, or a peer
+//!   this process, one thread: bgp_load::Clients, clients 127.16.x.y ──tcp──→ Tandem, or a peer
 //! ```
 #![forbid(unsafe_code)]
 

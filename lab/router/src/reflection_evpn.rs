@@ -5,12 +5,12 @@
 use super::setup::{Setup, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
+use bgp_load::{Convergence, Criterion, Evpn};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use report::published::{self, PublishedRow, Table};
-use routes::{Convergence, Criterion, Evpn};
 use serde_json::{Value, json};
 
 const NAME: &str = "reflection-evpn";

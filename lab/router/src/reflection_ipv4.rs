@@ -12,12 +12,12 @@
 use super::setup::{Setup, Who, detail_of, peer};
 use anyhow::Context;
 use bgp::family::Family;
+use bgp_load::{Convergence, Course, Criterion, InternetShape, Recorded, Table};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use report::published::{self, PublishedRow};
-use routes::{Convergence, Course, Criterion, InternetShape, Recorded, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 

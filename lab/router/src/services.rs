@@ -5,14 +5,14 @@
 //! Linux has no part in it here: this kernel has neither 802.1Q nor VRFs nor MPLS.
 
 use anyhow::Context;
-use packets::{Bench, Memory, Provider, Reached, Rings, Scale};
+use forwarder_bench::{Bench, Memory, Provider, Reached, Rings, Scale};
+use packet_load::Sizes;
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::progress::Progress;
 use report::{host, published};
 use serde_json::json;
 use std::time::Duration;
-use traffic::Sizes;
 
 const NAME: &str = "services";
 /// Of the report's scale without `--full`, and in a quick run.

@@ -2,12 +2,12 @@
 
 use anyhow::Context;
 use bgp::family::{Family, FamilySet};
+use bgp_load::{Clients, Keys, Plan};
 use peers::{Reflector, ReflectorKind, ReflectorSpec, Usage, free_port};
 use report::contract::Options;
 use report::scratch::Scratch;
 use report::site::{self, Site};
 use report::site_file::SiteFile;
-use routes::{Clients, Keys, Plan};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -147,7 +147,7 @@ pub(super) fn peer(options: &Options) -> anyhow::Result<Option<ReflectorKind>> {
 }
 
 /// A convergence with processor time and memory, as a row's detail has it.
-pub(super) fn detail_of(found: &routes::Convergence, cpu: [f64; 2], standing_mb: f64) -> Value {
+pub(super) fn detail_of(found: &bgp_load::Convergence, cpu: [f64; 2], standing_mb: f64) -> Value {
     let round = |value: f64| (value * 1e3).round() / 1e3;
     json!({
         "clients": found.clients,

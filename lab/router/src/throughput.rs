@@ -10,9 +10,10 @@
 
 use super::linux_name;
 use anyhow::Context;
-use packets::{
+use forwarder_bench::{
     Bench, Case, Edge, Memory, Reached, Rings, Testbed, Tester, Testpmd, Version, Who, router,
 };
+use packet_load::{Plan, Route, Sizes, table_v4, table_v6};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::progress::Progress;
@@ -22,7 +23,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
-use traffic::{Plan, Route, Sizes, table_v4, table_v6};
 
 const NAME: &str = "throughput";
 /// Cores of the report's socket: its figures are told for one of them.

@@ -15,8 +15,6 @@ mod ims_aka;
 
 use super::measure::{Measured, Plan, highest_rate};
 use super::topology::{Load, System, Topology};
-use load::Found;
-use load::Ladder;
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -24,6 +22,8 @@ use report::progress::Progress;
 use report::published::{self, NO_EXPERIMENT};
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::Found;
+use sip_load::Ladder;
 use std::time::Instant;
 
 const NAME: &str = "call-signalling";
@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         searches_left -= 2;
         let (peer, tandem) = measure(scenario, &plan, options, &progress)?;
         let apart = apart(scenario, &plan, options, &progress)?;
-        outcome.broken.extend(offences(scenario.name, &tandem.0, &peer.0));
+        outcome.broken.extend(violations(scenario.name, &tandem.0, &peer.0));
         let mut detail = detail(scenario, &plan, &tandem.0, &peer.0, priority.granted)?;
         if let Some((found, _)) = &apart {
             detail["without_udp_runs"] = json!(rate(found));
@@ -181,7 +181,7 @@ impl Bench<'_> {
         let tandem = highest_rate(plan, &load, ANCHORED_RATES.1, progress, || {
             Ok(Some(System::tandem_anchored(&topology, &options.tandem)?))
         })?;
-        outcome.broken.extend(offences(ANCHORED, &tandem.0, &peer.0));
+        outcome.broken.extend(violations(ANCHORED, &tandem.0, &peer.0));
         let rates = [rate(&peer.0), rate(&tandem.0)];
         let mut detail = detail(&SCENARIOS[0], plan, &tandem.0, &peer.0, self.priority)?;
         detail["bypass"] = json!({ "peer": bypass[0], "tandem": bypass[1] });
@@ -294,22 +294,22 @@ fn measure(
 }
 
 /// What did not hold in the run itself.
-fn offences(scenario: &str, tandem: &Found<Measured>, peer: &Found<Measured>) -> Vec<String> {
-    let mut offences = Vec::new();
+fn violations(scenario: &str, tandem: &Found<Measured>, peer: &Found<Measured>) -> Vec<String> {
+    let mut violations = Vec::new();
     for (name, found) in [("Tandem", tandem), ("the peer", peer)] {
         match &found.best {
-            None => offences.push(format!("{scenario}: {name} held no rate")),
+            None => violations.push(format!("{scenario}: {name} held no rate")),
             Some((_, best)) if !best.held() => {
-                offences.push(format!("{scenario}: {name} failed calls"));
+                violations.push(format!("{scenario}: {name} failed calls"));
             }
             Some(_) => {}
         }
     }
     let captured = tandem.best.as_ref().map_or(0, |(_, best)| best.report.captured);
     if tandem.best.is_some() && captured == 0 {
-        offences.push(format!("{scenario}: nothing was captured"));
+        violations.push(format!("{scenario}: nothing was captured"));
     }
-    offences
+    violations
 }
 
 #[cfg(test)]

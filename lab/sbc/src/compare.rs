@@ -14,12 +14,12 @@
 use super::call_signalling::SCENARIOS;
 use super::measure::{Measured, Plan, highest_rate, trial};
 use super::topology::{Load, System, Topology};
-use load::{Ladder, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
 use report::progress::Progress;
 use serde_json::json;
+use sip_load::{Ladder, Trial};
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,9 +65,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
             let mut both = [0.0; 2];
             for at in [pair % 2, 1 - pair % 2] {
                 let measured = cost(&topology, &load, &binaries[at], asked)?;
-                if let Some(offence) = measured.offence() {
+                if let Some(violation) = measured.violation() {
                     let (name, path) = (scenario.name, binaries[at].display());
-                    outcome.broken.push(format!("{name}: {path}: {offence}"));
+                    outcome.broken.push(format!("{name}: {path}: {violation}"));
                 }
                 shed[at] += measured.captures_shed();
                 both[at] = measured.cpu_us_per_call;

@@ -14,7 +14,6 @@ pub mod testbed;
 
 use super::topology::{Load, Topology};
 use anyhow::Context;
-use load::{Ladder, Report, Trial};
 use peers::{Priority, Process, ProcessSpec};
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -22,6 +21,7 @@ use report::progress::Progress;
 use report::published::{self, PublishedRow, Table};
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Ladder, Report, Trial};
 use std::fs;
 use std::time::{Duration, Instant};
 use testbed::{EVIL, Registrar, SUT_MAC, Target, Testbed};
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         inside.join().unwrap_or_else(|_| anyhow::bail!("the measuring thread failed"))
     })?;
-    let broken = rows.iter().flat_map(offences).collect();
+    let broken = rows.iter().flat_map(violations).collect();
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
@@ -317,7 +317,7 @@ fn since(now: &Value, before: &Value) -> Value {
 }
 
 /// What does not hold in a row.
-fn offences(row: &Row) -> Vec<String> {
+fn violations(row: &Row) -> Vec<String> {
     let number = |key: &str| row.detail[key].as_f64();
     let mut found = Vec::new();
     if number("attack_packets_s").unwrap_or_default() < 1.0 {
@@ -354,7 +354,7 @@ mod tests {
             for (key, value) in change {
                 row.detail[*key] = value.clone();
             }
-            offences(&row)
+            violations(&row)
         };
         assert!(row(&[]).is_empty());
         assert_eq!(row(&[("share_of_baseline", json!(0.97))]).len(), 1);

@@ -3,13 +3,13 @@
 
 use super::measure::{Plan, highest_rate};
 use super::topology::{Load, Topology};
-use load::Ladder;
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::host;
 use report::progress::Progress;
 use runtime::Transport;
 use serde_json::json;
+use sip_load::Ladder;
 
 const UNIT: &str = "calls/s";
 const FIRST_RATE: f64 = 20_000.0;

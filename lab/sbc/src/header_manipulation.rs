@@ -7,7 +7,6 @@
 
 use super::measure::{Measured, Plan, highest_rate, trial};
 use super::topology::{Load, System, Topology};
-use load::{Ladder, Trial};
 use peers::{Duty, Priority};
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -15,6 +14,7 @@ use report::progress::Progress;
 use report::published;
 use runtime::Transport;
 use serde_json::json;
+use sip_load::{Ladder, Trial};
 use std::time::Duration;
 
 const NAME: &str = "header-manipulation";
@@ -80,7 +80,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let cpu = bench.cpu(if rate.is_finite() { rate * 0.8 } else { FIRST_RATES.1 / 4.0 })?;
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
-    outcome.broken.extend(offences(&tandem, &cpu, options.quick));
+    outcome.broken.extend(violations(&tandem, &cpu, options.quick));
     let rows = table.rows.iter().enumerate().filter(|(_, row)| options.wants(&row.scenario));
     for (at, row) in rows {
         let at = at.min(1);
@@ -201,19 +201,19 @@ fn cost(both: &Both<Side>) -> Option<f64> {
     Some(1.0 - with / without)
 }
 
-fn offences(tandem: &Both<Side>, cpu: &Both<f64>, quick: bool) -> Vec<String> {
-    let mut offences = Vec::new();
+fn violations(tandem: &Both<Side>, cpu: &Both<f64>, quick: bool) -> Vec<String> {
+    let mut violations = Vec::new();
     let slack = if quick { QUICK_SLACK } else { 0.0 };
     match cost(tandem) {
-        None => offences.push("no rate held".into()),
+        None => violations.push("no rate held".into()),
         Some(cost) if cost > COST_MAX + slack => {
             let cpu = (cpu[1] / cpu[0] - 1.0) * 100.0;
             let cost = cost * 100.0;
-            offences.push(format!("the rules cost {cost:.1} % of the rate, {cpu:.1} % of CPU"));
+            violations.push(format!("the rules cost {cost:.1} % of the rate, {cpu:.1} % of CPU"));
         }
         Some(_) => {}
     }
-    offences
+    violations
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@
 use super::topology::{ANSWERER, CAPTURE, FIRST_CALLER, LIMITS, Load, MEMORY, Runs, Topology};
 use super::topology::{Shape, System, site};
 use handset::{FleetConfig, Station};
-use load::{Act, Ladder, Phones, PhonesConfig, Report, Trial};
 use peers::free_port;
 use runtime::{Ask, Carrier, PortId, PortSpec, ShardSpec, StreamSpec};
 use secagree::{Mode, Preference};
+use sip_load::{Act, Ladder, Phones, PhonesConfig, Report, Trial};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::path::Path;

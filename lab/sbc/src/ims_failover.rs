@@ -20,13 +20,13 @@
 use super::failover_pair::{Network, Node, paired, settle};
 use super::ims::Around;
 use super::topology::Load;
-use load::{Act, Ladder, Report, Trial};
 use report::contract::{Options, Outcome, Row};
 use report::host;
 use report::progress::Progress;
 use report::scratch::Scratch;
 use report::site_file::SiteFile;
 use serde_json::json;
+use sip_load::{Act, Ladder, Report, Trial};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};

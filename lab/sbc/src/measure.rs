@@ -1,10 +1,10 @@
 //! One system at one rate, and the search for the highest rate that it holds.
 
 use super::topology::{Load, System};
-use load::{Found, Purpose, Search};
-use load::{Report, Trial};
 use report::progress::Progress;
 use serde_json::{Value, json};
+use sip_load::{Found, Purpose, Search};
+use sip_load::{Report, Trial};
 use std::time::Duration;
 
 /// What still runs this long after the last call was due to end has failed.
@@ -124,7 +124,7 @@ impl Measured {
 
     /// What did not hold of the calls, in words; none: all of it did.
     #[must_use]
-    pub fn offence(&self) -> Option<String> {
+    pub fn violation(&self) -> Option<String> {
         let report = &self.report;
         let (failed, open) = (report.failed(), report.started.saturating_sub(report.completed));
         let p99_ms = report.setup.p99_us as f64 / 1e3;

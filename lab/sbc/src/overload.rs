@@ -15,7 +15,6 @@
 
 use super::measure::{Measured, Plan, highest_rate, trial};
 use super::topology::{Load, System, Topology};
-use load::{Ladder, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -23,6 +22,7 @@ use report::progress::Progress;
 use report::published;
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Ladder, Trial};
 use std::time::{Duration, Instant};
 
 const NAME: &str = "overload";
@@ -87,7 +87,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         let peer = bench.measure(peer_rate, factors, &kamailio)?;
         let tandem = || System::tandem(&topology, &options.tandem);
         let (found, listening) = bench.measure_well(tandem_rate, &tandem)?;
-        outcome.broken.extend(found.offences(scenario.name, options.quick));
+        outcome.broken.extend(found.violations(scenario.name, options.quick));
         let row = table.rows.iter().find(|row| row.scenario == scenario.name);
         outcome.rows.push(Row {
             scenario: scenario.name.into(),
@@ -99,7 +99,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         });
         let Some(listening) = listening else { continue };
         let name = format!("{}, the neighbour takes feedback", scenario.name);
-        outcome.broken.extend(listening.offences(&name, options.quick));
+        outcome.broken.extend(listening.violations(&name, options.quick));
         outcome.rows.push(Row {
             scenario: name,
             unit: table.unit.clone(),
@@ -321,10 +321,10 @@ impl Found {
     }
 
     /// What did not hold.
-    fn offences(&self, scenario: &str, quick: bool) -> Vec<String> {
-        let mut offences = Vec::new();
+    fn violations(&self, scenario: &str, quick: bool) -> Vec<String> {
+        let mut violations = Vec::new();
         if self.maximum.is_none() {
-            offences.push(format!("{scenario}: {} held no rate", self.name));
+            violations.push(format!("{scenario}: {} held no rate", self.name));
         }
         let slack = if quick { QUICK_SLACK } else { 0.0 };
         for (factor, least) in SHARES_MIN {
@@ -334,24 +334,25 @@ impl Found {
             let report = &above.measured.report;
             if share < least - slack {
                 let words = format!("{share:.3} of the maximum at {factor} x, wanted {least}");
-                offences.push(format!("{scenario}: {words}"));
+                violations.push(format!("{scenario}: {words}"));
             }
             if report.failed() > 0 {
                 let words = report.examples.first().cloned().unwrap_or_default();
                 let count = report.failed();
-                offences.push(format!("{scenario} at {factor} x: {count} calls failed ({words})"));
+                violations
+                    .push(format!("{scenario} at {factor} x: {count} calls failed ({words})"));
             }
             let offered = above.offered() / self.maximum.unwrap_or(f64::INFINITY);
             if !quick && offered < factor * OFFERED_MIN {
                 let words = format!("{offered:.2} x of the maximum was offered");
-                offences.push(format!("{scenario} at {factor} x: {words}"));
+                violations.push(format!("{scenario} at {factor} x: {words}"));
             }
             if above.in_dialog_p99_us() > IN_DIALOG_P99_MAX_US {
                 let us = above.in_dialog_p99_us();
-                offences.push(format!("{scenario} at {factor} x: in-dialog p99 {us} us"));
+                violations.push(format!("{scenario} at {factor} x: in-dialog p99 {us} us"));
             }
         }
-        offences
+        violations
     }
 }
 
@@ -385,7 +386,7 @@ fn detail(tandem: &Found, peer: &Found, priority: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::Report;
+    use sip_load::Report;
 
     fn above(served: u64, offered: u64) -> Above {
         let report = Report { started: offered, completed: served, ..Report::default() };
@@ -410,12 +411,12 @@ mod tests {
     fn shares_are_of_the_maximum_and_a_generator_that_was_late_is_seen() {
         let honest = found(1_000.0, [above(990, 2_000), above(940, 4_000)]);
         assert_eq!(honest.share(2.0), Some(0.99));
-        let words = honest.offences("SIP", false).join("; ");
+        let words = honest.violations("SIP", false).join("; ");
         assert!(words.contains("0.940 of the maximum at 4 x"), "{words}");
         assert!(!words.contains("of the maximum at 2 x"), "{words}");
         let late = found(1_000.0, [above(1_100, 1_700), above(960, 4_000)]);
         assert_eq!(late.share(2.0), Some(1.1));
-        let words = late.offences("SIP", false).join("; ");
+        let words = late.violations("SIP", false).join("; ");
         assert!(words.contains("1.70 x of the maximum was offered"), "{words}");
     }
 }

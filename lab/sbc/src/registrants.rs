@@ -7,10 +7,10 @@
 
 use super::topology::{self, Shape, System, Topology};
 use anyhow::Context;
-use load::{Endpoint, Registrants, RegistrantsConfig, Report, Trial};
 use peers::{Kamailio, free_port};
 use report::site_file::SiteFile;
 use runtime::{Ask, PortId, PortSpec, Running, ShardSpec, Transport};
+use sip_load::{Endpoint, Registrants, RegistrantsConfig, Report, Trial};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;

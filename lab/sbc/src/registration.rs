@@ -169,9 +169,9 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
         if options.wants(scenario.name) {
             searches_left = searches_left.saturating_sub(2);
             let (peer, tandem) = bench.measure()?;
-            outcome.broken.extend(peer.offences(scenario));
-            outcome.broken.extend(tandem.offences(scenario));
-            outcome.broken.extend(tandem.offences_of_tandem(scenario));
+            outcome.broken.extend(peer.violations(scenario));
+            outcome.broken.extend(tandem.violations(scenario));
+            outcome.broken.extend(tandem.violations_of_tandem(scenario));
             maxima = [peer.rate(), tandem.rate()];
             outcome.rows.push(line(row, &table.unit, scenario, &peer, &tandem, priority.granted));
         }
@@ -272,7 +272,7 @@ impl Bench<'_> {
                 "peer": peer.json(maxima[0]),
             }),
         };
-        Ok((row, tandem.offences(name, maxima[1])))
+        Ok((row, tandem.violations(name, maxima[1])))
     }
 }
 

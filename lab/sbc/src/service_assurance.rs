@@ -9,8 +9,6 @@
 
 use super::topology::{self, Load, Shape, Topology};
 use crate::sipp::look_up;
-use load::{Found, Purpose, Search};
-use load::{Ladder, Report, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::host;
@@ -19,6 +17,8 @@ use report::published;
 use report::site::Site;
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Found, Purpose, Search};
+use sip_load::{Ladder, Report, Trial};
 use std::time::{Duration, Instant};
 
 const NAME: &str = "service-assurance";

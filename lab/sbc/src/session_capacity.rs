@@ -14,7 +14,6 @@
 
 use super::ims::ImsGround;
 use super::topology::{Load, MEMORY, System, Topology};
-use load::{Ladder, Report, Trial};
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::host;
@@ -22,6 +21,7 @@ use report::progress::Progress;
 use report::published::{self, NO_EXPERIMENT};
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Ladder, Report, Trial};
 use std::time::{Duration, Instant};
 
 const NAME: &str = "session-capacity";
@@ -209,7 +209,7 @@ impl Stage<'_> {
         if self.options.quick {
             return climbed(stood, format!("{first} calls were asked for in a quick run"));
         }
-        let calls = first.saturating_mul(MORE).min(load::LEGS_MAX as u32);
+        let calls = first.saturating_mul(MORE).min(sip_load::LEGS_MAX as u32);
         let needed = (stood.bytes_per_call() + GENERATOR_BYTES_PER_CALL) * u64::from(calls);
         let free = free_bytes();
         if needed as f64 > free as f64 * MEMORY_SHARE {

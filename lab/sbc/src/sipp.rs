@@ -32,7 +32,7 @@ pub struct SippCheck {
     pub calls: u64,
     /// Percentage of messages that the calling SIPp drops on purpose, received and sent, so that
     /// they must be repeated. The answering one drops none: when both its answers to an INVITE
-    /// are lost it takes the repeated INVITE for an offence and gives the call up.
+    /// are lost it takes the repeated INVITE for a violation and gives the call up.
     pub lost_percent: u8,
 }
 

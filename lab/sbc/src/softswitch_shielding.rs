@@ -6,7 +6,6 @@
 
 use super::measure::{Measured, trial};
 use super::topology::{Load, System, Topology};
-use load::{Ladder, Trial};
 use peers::{Duty, Priority};
 use report::contract::{Options, Outcome, Peer, Row};
 use report::host;
@@ -14,6 +13,7 @@ use report::progress::Progress;
 use report::published;
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Ladder, Trial};
 use std::time::Duration;
 
 const NAME: &str = "softswitch-shielding";
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut outcome =
         Outcome { experiment: NAME, host: host::describe(), rows: Vec::new(), broken: Vec::new() };
     for (factor, (measured, _)) in [(1.0, &shielded), (HIGHER, &higher)] {
-        outcome.broken.extend(offences(factor, measured, length));
+        outcome.broken.extend(violations(factor, measured, length));
     }
     for row in table.rows.iter().filter(|row| options.wants(&row.scenario)) {
         let is_passed = row.scenario == "passed";
@@ -134,21 +134,21 @@ fn measure(
     Ok((trial(&load, Some(&system), asked)?, system.name()))
 }
 
-fn offences(factor: f64, measured: &Measured, length: Duration) -> Vec<String> {
+fn violations(factor: f64, measured: &Measured, length: Duration) -> Vec<String> {
     let report = &measured.report;
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     let passed = report.completed as f64 / length.as_secs_f64();
     let limit = LIMIT * factor;
     if (passed / limit - 1.0).abs() > PRECISION {
-        offences.push(format!("{passed:.1} calls/s passed at a limit of {limit}"));
+        violations.push(format!("{passed:.1} calls/s passed at a limit of {limit}"));
     }
     if report.failed() > 0 {
         let words = report.examples.first().cloned().unwrap_or_default();
-        offences.push(format!("{} calls failed: {words}", report.failed()));
+        violations.push(format!("{} calls failed: {words}", report.failed()));
     }
     if report.completed + busy(measured) != report.started {
         let other = report.started - report.completed.min(report.started) - busy(measured);
-        offences.push(format!("{other} calls neither passed nor were answered {BUSY}"));
+        violations.push(format!("{other} calls neither passed nor were answered {BUSY}"));
     }
-    offences
+    violations
 }

@@ -6,7 +6,6 @@
 //! ```
 
 use anyhow::Context;
-use load::{Endpoint, Generator, Ladder, LoadConfig, Phones, Report, Trial};
 use media_lab::{MediaSide, MediaSite};
 use peers::{
     Duty, Kamailio, KamailioSpec, Ng, Rtpengine, RtpengineSpec, TlsFiles, Usage, free_port,
@@ -16,6 +15,7 @@ use report::scratch::Scratch;
 use report::site::Site;
 use report::site_file::SiteFile;
 use runtime::{Ask, Carrier, PortId, PortSpec, Running, ShardSpec, StreamSpec, TlsSpec, Transport};
+use sip_load::{Endpoint, Generator, Ladder, LoadConfig, Phones, Report, Trial};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;

@@ -8,13 +8,13 @@ use crate::play::{Came, Dialogue, Play};
 use crate::program::{Await, Capture, Check, ComponentKind, Expected, Program};
 use crate::report::Cause;
 use crate::seen::Seen;
-use load::Became;
 use sccp::codec::ReturnCause;
 use serde_json::Value;
+use sip_load::Became;
 use tcu::{Code, Component, Indication, Portion, Speech};
 
 /// Why it is not.
-pub(crate) type Offence = (Cause, String);
+pub(crate) type Violation = (Cause, String);
 
 /// The kind of an indication that a step can wait for.
 pub(crate) const fn kind_of(it: &Came) -> Option<Awaited> {
@@ -49,7 +49,7 @@ impl Came {
 }
 
 /// What it is in words, and the cause of who did not wait for it.
-pub(crate) fn instead(it: &Came, speech: Speech) -> Offence {
+pub(crate) fn instead(it: &Came, speech: Speech) -> Violation {
     let it = match it {
         Came::Tc(it) => it,
         Came::Call(Became::Refused(status)) => {
@@ -76,7 +76,7 @@ pub(crate) fn instead(it: &Came, speech: Speech) -> Offence {
 }
 
 /// Whether the names of a message fit: its kind, its context, its components.
-pub(crate) fn fits(step: &Await, it: &Came, of: &Dialogue) -> Result<(), Offence> {
+pub(crate) fn fits(step: &Await, it: &Came, of: &Dialogue) -> Result<(), Violation> {
     if kind_of(it) != Some(step.kind) {
         return Err(instead(it, of.speech));
     }
@@ -129,7 +129,7 @@ pub(crate) fn take(
     it: &Came,
     play: &mut Play,
     program: &Program,
-) -> Result<(), Offence> {
+) -> Result<(), Violation> {
     if let Came::Tc(it) = it
         && step.looks_inside()
     {
@@ -171,7 +171,7 @@ fn look(
     whole: &dyn Fn() -> String,
     play: &mut Play,
     program: &Program,
-) -> Result<(), Offence> {
+) -> Result<(), Violation> {
     for check in checks {
         let wanted = check.is.value(&play.scope(program)).map_err(|it| (Cause::Value, it))?;
         let is = at(&check.path);

@@ -168,8 +168,8 @@ fn messages(
             }
             Framing::Padding(zeros) => at += zeros,
             Framing::Partial => break,
-            Framing::Broken(offence) => {
-                return ControlFlow::Break(Some(format!("the gateway sends no M3UA: {offence}")));
+            Framing::Broken(violation) => {
+                return ControlFlow::Break(Some(format!("the gateway sends no M3UA: {violation}")));
             }
         }
     }

@@ -14,8 +14,8 @@
 //!   of those the first is played that fits what came.
 //! - The [`Player`] is a machine: time and indications in, requests out. One [`Play`](play) of a
 //!   scenario has its values and up to four dialogues of any roles.
-//! - Arrivals are open-loop ([`load::Arrivals`]); of a ramp, a measurement and a drain, only what
-//!   was due in the measurement is measured.
+//! - Arrivals are open-loop ([`sip_load::Arrivals`]); of a ramp, a measurement and a drain, only
+//!   what was due in the measurement is measured.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 

@@ -2,9 +2,9 @@
 
 use crate::program::{DIALOGUES_MAX, Program, Scenario};
 use crate::template::{Name, Scope};
-use load::Became;
 use machine::Time;
 use serde_json::Value;
+use sip_load::Became;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tcu::{Indication, Speech};

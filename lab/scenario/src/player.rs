@@ -12,16 +12,16 @@ mod answer;
 mod schedule;
 mod sending;
 
-use crate::came::{self, Offence};
+use crate::came::{self, Violation};
 use crate::cast::Casts;
 use crate::file::Awaited;
 use crate::play::{Came, Play, Stands, WAITING_MAX, Waits};
 use crate::program::{Await, Program, Step};
 use crate::report::{Cause, Moment, Phase, Report, Tally};
-use load::Became;
 use machine::identity::mix;
 use machine::{Machine, Time, Wheel};
 use schedule::Schedule;
+use sip_load::Became;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tcu::{Indication, Portion, Request};
@@ -285,7 +285,7 @@ impl Player {
                     let until = now + core::time::Duration::from_secs(30);
                     return self.wait(slot, Waits::Begun(dialogue), until);
                 }
-                Err(offence) => return self.fail(slot, offence),
+                Err(violation) => return self.fail(slot, violation),
             }
         }
     }
@@ -301,7 +301,7 @@ impl Player {
     }
 
     /// A message that the play waits for has come: whether it is right.
-    fn take(&mut self, now: Time, slot: usize, step: &Await, it: &Came) -> Result<(), Offence> {
+    fn take(&mut self, now: Time, slot: usize, step: &Await, it: &Came) -> Result<(), Violation> {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         came::fits(step, it, &play.dialogues[step.dialogue])?;
@@ -348,8 +348,8 @@ impl Player {
     }
 
     /// The play is over; its dialogues are aborted.
-    fn fail(&mut self, slot: usize, offence: Offence) {
-        let (cause, words) = offence;
+    fn fail(&mut self, slot: usize, violation: Violation) {
+        let (cause, words) = violation;
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let scenario = &program.scenarios[play.scenario];
@@ -404,8 +404,8 @@ impl Player {
             None | Some(Awaited::Abort | Awaited::PAbort | Awaited::Notice | Awaited::Reject)
         );
         if is_end && !is_next {
-            let offence = came::instead(&it, play.dialogues[dialogue].speech);
-            return self.fail(slot, offence);
+            let violation = came::instead(&it, play.dialogues[dialogue].speech);
+            return self.fail(slot, violation);
         }
         if play.came.len() == WAITING_MAX {
             let what = format!("over {WAITING_MAX} messages that nothing waits for");

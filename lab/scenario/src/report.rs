@@ -1,7 +1,7 @@
 //! What a run found: plays by how they ended, and times of the measurement.
 
-use load::{Times, Timing};
 use serde::Serialize;
+use sip_load::{Times, Timing};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -127,7 +127,7 @@ pub struct Report {
     pub lost: Option<String>,
     /// What ends of SIP have counted, by role.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub sip: BTreeMap<String, load::Report>,
+    pub sip: BTreeMap<String, sip_load::Report>,
 }
 
 impl ScenarioReport {

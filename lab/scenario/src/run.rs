@@ -214,10 +214,10 @@ impl Runner {
     ) -> anyhow::Result<Endpoint> {
         let calls = self.program.calls.get(at).copied().unwrap_or(false);
         let (side, local) = match (calls, &role.local) {
-            (false, _) => (load::Side::Answerer, to),
+            (false, _) => (sip_load::Side::Answerer, to),
             (true, Some(local)) => {
                 let local = local.parse().with_context(|| format!("local = {local}"))?;
-                (load::Side::Caller, local)
+                (sip_load::Side::Caller, local)
             }
             (true, None) => bail!("who calls needs `local`: the address and port it calls from"),
         };

@@ -1,11 +1,11 @@
-//! Calls by SIP over UDP: one end of a flow of `lab/load`, the caller's or the answerer's, as
+//! Calls by SIP over UDP: one end of a flow of `lab/sip_load`, the caller's or the answerer's, as
 //! datagrams in and datagrams out.
 
 use crate::file::Role;
 use anyhow::Context as _;
-use load::{Became, End, Endpoint, Ladder, Report, Scan, Side, Tally};
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, PortId, Transport};
+use sip_load::{Became, End, Endpoint, Ladder, Report, Scan, Side, Tally};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Sip {
                 self.calls.insert(own, call);
                 self.ours.insert(call, own);
             }
-            None => self.told.push((call, Became::Failed(load::Cause::Full))),
+            None => self.told.push((call, Became::Failed(sip_load::Cause::Full))),
         }
         self.went(now);
     }

@@ -42,7 +42,7 @@ const REPEATS_MAX: usize = 3;
 struct Found {
     courses: Vec<Course>,
     /// What may not happen, in a run that is being repeated.
-    offences: Vec<String>,
+    violations: Vec<String>,
     /// Why runs were repeated.
     repeated: Vec<Spoilt>,
     /// Those that count although they were spoilt each time.
@@ -128,10 +128,10 @@ fn settle(over: Vec<Run>, is_last: bool, found: &mut [Found]) -> Vec<usize> {
     let mut again = Vec::new();
     for Run { pair, mut course, spoilt } in over {
         let found = &mut found[pair];
-        course.offences.splice(0..0, std::mem::take(&mut found.offences));
+        course.violations.splice(0..0, std::mem::take(&mut found.violations));
         match spoilt {
             Some(spoilt) if !is_last => {
-                found.offences = course.offences;
+                found.violations = course.violations;
                 found.repeated.push(spoilt);
                 again.push(pair);
             }
@@ -241,9 +241,9 @@ mod tests {
         assert_eq!(pairs(&options).len(), 14);
     }
 
-    fn over(spoilt: bool, offences: &[&str]) -> Vec<Run> {
-        let offences = offences.iter().map(|it| (*it).to_owned()).collect();
-        let course = Course { offences, ..Course::default() };
+    fn over(spoilt: bool, violations: &[&str]) -> Vec<Run> {
+        let violations = violations.iter().map(|it| (*it).to_owned()).collect();
+        let course = Course { violations, ..Course::default() };
         let spoilt = spoilt.then_some(Spoilt { pause_ms: 40.0, after_cut_ms: 7.0 });
         vec![Run { pair: 0, course, spoilt }]
     }
@@ -254,10 +254,10 @@ mod tests {
         assert_eq!(settle(over(true, &["an MSU was lost"]), false, &mut found), [0]);
         assert!(found[0].courses.is_empty());
         assert!(settle(over(false, &["another"]), false, &mut found).is_empty());
-        assert_eq!(found[0].courses[0].offences, ["an MSU was lost", "another"]);
+        assert_eq!(found[0].courses[0].violations, ["an MSU was lost", "another"]);
         assert_eq!(pauses(&found[0]), "; 1 runs repeated (pause of 40 ms at +7 ms)");
         assert!(settle(over(false, &[]), false, &mut found).is_empty());
-        assert!(found[0].courses[1].offences.is_empty() && found[0].spoilt.is_empty());
+        assert!(found[0].courses[1].violations.is_empty() && found[0].spoilt.is_empty());
     }
 
     #[test]

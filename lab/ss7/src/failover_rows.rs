@@ -70,7 +70,7 @@ impl Judged<'_> {
         let mut broken: Vec<String> = self
             .courses
             .iter()
-            .flat_map(|course| &course.offences)
+            .flat_map(|course| &course.violations)
             .map(|what| format!("{name}: {what}"))
             .collect();
         let told = self.courses.iter().filter(|course| course.failover.is_some()).count();

@@ -142,9 +142,9 @@ pub(super) fn run(options: &Options, outcome: &mut Outcome) -> anyhow::Result<()
         if options.wants(&scenario) {
             let exposed = expose(&configuration, options.quick)?;
             outcome.rows.push(row(scenario, &exposed));
-            let offences = exposed.iter().flat_map(|it| it.steady.iter().chain(&it.cut));
-            let offences = offences.flat_map(|course| &course.offences);
-            let named = offences.map(|what| format!("{}: {what}", configuration.name));
+            let violations = exposed.iter().flat_map(|it| it.steady.iter().chain(&it.cut));
+            let violations = violations.flat_map(|course| &course.violations);
+            let named = violations.map(|what| format!("{}: {what}", configuration.name));
             outcome.broken.extend(named.take(1));
             found.push((configuration, exposed));
         }

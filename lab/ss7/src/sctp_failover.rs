@@ -157,7 +157,7 @@ fn lossy(options: &Options, outcome: &mut Outcome) -> anyhow::Result<()> {
         let what = format!("{LOSSY}: {spurious} spurious failovers, {lost} associations lost");
         outcome.broken.push(what);
     }
-    outcome.broken.extend(lossy.offences.into_iter().map(|what| format!("{LOSSY}: {what}")));
+    outcome.broken.extend(lossy.violations.into_iter().map(|what| format!("{LOSSY}: {what}")));
     Ok(())
 }
 
@@ -175,7 +175,7 @@ pub struct Lossy {
     /// The longest transfer, ms.
     pub max_transfer_ms: f64,
     /// What may not happen.
-    pub offences: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 impl Lossy {
@@ -198,7 +198,7 @@ impl Lossy {
             all.sent += course.sent;
             all.max_transfer_ms =
                 all.max_transfer_ms.max(failover::arithmetic::ms(course.max_transfer));
-            all.offences.extend(course.offences);
+            all.violations.extend(course.violations);
         }
         Ok(all)
     }

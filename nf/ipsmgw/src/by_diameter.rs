@@ -152,8 +152,8 @@ impl ByDiameter {
                     pending.into_iter().for_each(|it| self.ended(it, &outcome));
                 }
                 Indication::PeerUp(_) | Indication::PeerDown(..) => {}
-                Indication::Complaint(_, offence) => {
-                    tracing::debug!(target: "diameter", %offence, "a peer has sent what offends");
+                Indication::Complaint(_, violation) => {
+                    tracing::debug!(target: "diameter", %violation, "a peer has sent what offends");
                 }
             }
         }

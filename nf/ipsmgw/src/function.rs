@@ -165,7 +165,7 @@ impl ShortMessageGateway {
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
             Ok(message) => self.arrived(&Arrived { now, flow, message, bytes }, out),
-            Err(offence) => self.malformed(now, flow, bytes, &offence, out),
+            Err(violation) => self.malformed(now, flow, bytes, &violation, out),
         }
     }
 
@@ -175,7 +175,7 @@ impl ShortMessageGateway {
         now: Time,
         flow: Flow,
         bytes: &[u8],
-        offence: &Malformed,
+        violation: &Malformed,
         out: &mut Effects,
     ) {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
@@ -188,14 +188,14 @@ impl ShortMessageGateway {
         let trail = self.random.next_u64();
         self.wire.received(now, &flow, Some(trail), bytes);
         let fields = [
-            ("text", Field::Text(offence.what.as_bytes())),
-            ("offset", Field::Number(offence.at as u64)),
-            ("spec", Field::Text(offence.spec.as_bytes())),
+            ("text", Field::Text(violation.what.as_bytes())),
+            ("offset", Field::Number(violation.at as u64)),
+            ("spec", Field::Text(violation.spec.as_bytes())),
         ];
         self.wire.event(now, &flow, trail, Event::MessageMalformed, &fields);
         let tag = hex(self.random.next_u64());
         self.wire.send(now, flow, Some(trail), out, |buffer| {
-            sip::refuse(bytes, offence, &tag, buffer);
+            sip::refuse(bytes, violation, &tag, buffer);
         });
     }
 
@@ -697,7 +697,7 @@ impl Function for ShortMessageGateway {
             sip::Framing::Skip(octets @ PING_OCTETS..) => Frame::Answer(octets, b"\r\n"),
             sip::Framing::Skip(octets) => Frame::Skip(octets),
             sip::Framing::Message(octets) => Frame::Message(octets),
-            sip::Framing::Broken(offence) => Frame::Broken(offence.what),
+            sip::Framing::Broken(violation) => Frame::Broken(violation.what),
         }
     }
 

@@ -108,14 +108,14 @@ impl Submission {
         let read = Message::read(&self.message.body);
         let message = match read {
             Ok(message) => message,
-            Err(offence) => {
+            Err(violation) => {
                 step.count(Metric::Malformed);
                 if reference_of(&self.message.body).is_none() {
                     step.respond(self.transaction, 400);
                     return true;
                 }
                 step.respond(self.transaction, 202);
-                return self.refused(Cause::of_offence(&offence), None, step);
+                return self.refused(Cause::of_violation(&violation), None, step);
             }
         };
         if message.kind != sms::rp::Kind::DataFromTerminal {

@@ -479,7 +479,7 @@ impl Function for MediaController {
             return match ng::frame(buffer) {
                 Ok(Some(length)) => Frame::Message(length),
                 Ok(None) => Frame::Partial,
-                Err(offence) => Frame::Broken(offence.what),
+                Err(violation) => Frame::Broken(violation.what),
             };
         }
         // The length says how many octets follow it; what it may be is looked at when it is read.

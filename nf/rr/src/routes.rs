@@ -62,15 +62,15 @@ impl Reflector {
             Ok(read) => {
                 self.metrics.add(Metric::RoutesIn, u64::from(read.announced));
                 self.metrics.add(Metric::WithdrawnIn, u64::from(read.withdrawn));
-                self.tell_update(now, id, message, read.offence.is_some());
-                if let Some(offence) = read.offence {
-                    self.speaker.tolerate(now, id, &offence);
+                self.tell_update(now, id, message, read.violation.is_some());
+                if let Some(violation) = read.violation {
+                    self.speaker.tolerate(now, id, &violation);
                 }
                 if let Some(family) = read.end_of_rib {
                     self.speaker.end_of_rib(now, id, family, out);
                 }
             }
-            Err(offence) => self.speaker.refuse_update(now, id, &offence, message, out),
+            Err(violation) => self.speaker.refuse_update(now, id, &violation, message, out),
         }
         // What the UPDATE led to may have ended the session.
         let peer = self.speaker.peers().get(id).filter(|it| it.up.is_some());

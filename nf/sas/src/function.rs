@@ -135,7 +135,7 @@ impl Function for Sas {
         match hep::frame(buffer) {
             hep::Framing::Partial => Frame::Partial,
             hep::Framing::Packet(length) => Frame::Message(length),
-            hep::Framing::Broken(offence) => Frame::Broken(offence.what),
+            hep::Framing::Broken(violation) => Frame::Broken(violation.what),
         }
     }
 

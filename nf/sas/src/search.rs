@@ -49,7 +49,7 @@ pub fn worst(params: &BTreeMap<String, String>, now_us: u64) -> Result<Query, Ba
     Ok(query)
 }
 
-/// Why a search is not understood: parameter and offence.
+/// Why a search is not understood: parameter and violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadParameter {
     /// Name of the parameter.

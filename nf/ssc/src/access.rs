@@ -63,7 +63,7 @@ pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Ef
         Verdict::Passes => controller.changed_by_rules(at, out),
         Verdict::Changed => match Message::parse_in(&mut room, &text) {
             Ok(message) => controller.changed_by_rules(&Arrived { message, ..*at }, out),
-            Err(offence) => controller.malformed(at.now, at.flow, at.raw, &offence, out),
+            Err(violation) => controller.malformed(at.now, at.flow, at.raw, &violation, out),
         },
         Verdict::Refused => {
             controller.seen(at, None);

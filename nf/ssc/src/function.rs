@@ -146,7 +146,7 @@ impl Function for Controller {
             sip::Framing::Skip(octets @ PING_OCTETS..) => Frame::Answer(octets, b"\r\n"),
             sip::Framing::Skip(octets) => Frame::Skip(octets),
             sip::Framing::Message(octets) => Frame::Message(octets),
-            sip::Framing::Broken(offence) => Frame::Broken(offence.what),
+            sip::Framing::Broken(violation) => Frame::Broken(violation.what),
         }
     }
 

@@ -241,7 +241,7 @@ impl Controller {
                 self.unclaimed(&Arrived { now, flow, realm, message, raw: bytes }, out);
             }
             Ok(message) => self.ruled(&Arrived { now, flow, realm, message, raw: bytes }, out),
-            Err(offence) => self.malformed(now, flow, bytes, &offence, out),
+            Err(violation) => self.malformed(now, flow, bytes, &violation, out),
         }
     }
 
@@ -258,7 +258,7 @@ impl Controller {
         self.egress.metrics.add(Metric::ClaimsRemoved, 1);
         match Message::parse_in(&mut room, &honest) {
             Ok(message) => self.ruled(&Arrived { message, ..*at }, out),
-            Err(offence) => self.malformed(at.now, at.flow, at.raw, &offence, out),
+            Err(violation) => self.malformed(at.now, at.flow, at.raw, &violation, out),
         }
     }
 
@@ -289,9 +289,9 @@ impl Controller {
                     self.arrived(&Arrived { message, ..*at }, out);
                 }
             }
-            Err(offence) => {
+            Err(violation) => {
                 self.egress.metrics.add(Metric::Unpassable, 1);
-                self.malformed(at.now, at.flow, at.raw, &offence, out);
+                self.malformed(at.now, at.flow, at.raw, &violation, out);
             }
         }
         self.egress.inbox = inbox;
@@ -452,7 +452,7 @@ impl Controller {
         now: Time,
         flow: Flow,
         bytes: &[u8],
-        offence: &Malformed,
+        violation: &Malformed,
         out: &mut Effects,
     ) {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
@@ -463,7 +463,7 @@ impl Controller {
         if RequestHead::read(bytes).is_some_and(|head| head.is_emergency(false)) {
             self.takes_call_for_help(now, &flow);
         }
-        self.replies().malformed(now, flow, bytes, offence, out);
+        self.replies().malformed(now, flow, bytes, violation, out);
     }
 
     /// Whether one more call for help from that source is taken as such, and is counted; what is

@@ -225,20 +225,20 @@ impl Replies<'_> {
         now: Time,
         flow: Flow,
         bytes: &[u8],
-        offence: &Malformed,
+        violation: &Malformed,
         out: &mut Effects,
     ) {
         let trail = self.random.next_u64();
         self.egress.received(now, &flow, Some(trail), bytes);
         let fields = [
-            ("text", Field::Text(offence.what.as_bytes())),
-            ("offset", Field::Number(offence.at as u64)),
-            ("spec", Field::Text(offence.spec.as_bytes())),
+            ("text", Field::Text(violation.what.as_bytes())),
+            ("offset", Field::Number(violation.at as u64)),
+            ("spec", Field::Text(violation.spec.as_bytes())),
         ];
         self.egress.event(now, &flow, trail, Event::MessageMalformed, &fields);
         let tag = hex(self.random.next_u64());
         self.egress.send(now, flow, Some(trail), out, |buffer| {
-            sip::refuse(bytes, offence, &tag, buffer);
+            sip::refuse(bytes, violation, &tag, buffer);
         });
     }
 }

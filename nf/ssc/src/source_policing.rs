@@ -182,7 +182,7 @@ impl SourcePolicer {
         let rows = self.policer.blacklisted(now).take(ROWS_MAX).map(|row| BlacklistRow {
             shard,
             address: row.address.to_string(),
-            reason: row.offence.words(),
+            reason: row.violation.words(),
             count: row.count,
             refused: row.refused,
             since_us: row.since.as_micros(),

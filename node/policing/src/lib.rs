@@ -15,6 +15,6 @@ pub mod kernel;
 mod policer;
 
 pub use policer::{
-    CHANGES_MAX, Change, Flood, KINDS_MAX, KNOWN_MAX, Offence, PROVEN_FOR, Policer, Prefix, Rules,
-    Sentence, Source, TRUSTED_MAX, Verdict, WINDOW,
+    CHANGES_MAX, Change, Flood, KINDS_MAX, KNOWN_MAX, PROVEN_FOR, Policer, Prefix, Rules, Sentence,
+    Source, TRUSTED_MAX, Verdict, Violation, WINDOW,
 };

@@ -4,7 +4,7 @@
 //!  loopback · known address · trusted prefix · whoever the caller knows ─────────→ Pass
 //!  blacklisted ──────────────────────────────────────────────────────────────────→ Refuse
 //!  unknown ─→ own bucket ─→ (datagrams: the sender may be forged) shared bucket ─→ Pass
-//!                 └ empty, or too many offences: blacklist       └ empty: refuse, or a flood
+//!                 └ empty, or too many violations: blacklist       └ empty: refuse, or a flood
 //!                                in a flood, of a kind that can be challenged: Unproven
 //! ```
 //! While a flood of unknown sources is recognised, the shared bucket refills slowly. Every table
@@ -19,7 +19,7 @@ mod prefix;
 mod proven;
 mod sources;
 
-pub use blacklist::{Offence, Sentence};
+pub use blacklist::{Sentence, Violation};
 pub use change::{CHANGES_MAX, Change};
 pub use flood::Flood;
 pub use prefix::Prefix;
@@ -243,7 +243,7 @@ impl Policer {
             entry.refused += 1;
             let (count, max) = (entry.refused, rules.refused_max);
             if max > 0 && count >= max && self.is_proven(now, source) {
-                self.condemn(now, source.address, Offence::Excess, count);
+                self.condemn(now, source.address, Violation::Excess, count);
             }
             return Verdict::Excess;
         }
@@ -286,12 +286,12 @@ impl Policer {
         entry.malformed += 1;
         let count = entry.malformed;
         let is_guilty = count >= max && self.is_proven(now, source);
-        is_guilty && self.condemn(now, source.address, Offence::Malformed, count)
+        is_guilty && self.condemn(now, source.address, Violation::Malformed, count)
     }
 
-    fn condemn(&mut self, now: Time, address: IpAddr, offence: Offence, count: u32) -> bool {
+    fn condemn(&mut self, now: Time, address: IpAddr, violation: Violation, count: u32) -> bool {
         let until = now + self.rules.blacklist;
-        let sentence = Sentence::new(address, offence, count, now, until);
+        let sentence = Sentence::new(address, violation, count, now, until);
         let is_added = self.blacklist.add(place(address), sentence);
         if is_added {
             self.changes.push(Change::Block(address, self.rules.blacklist));

@@ -67,7 +67,7 @@ pub(crate) fn guard_for(guards: &[Guard], remote: IpAddr) -> Option<&Guard> {
 }
 
 /// What is wrong with these guards, in words for a person.
-pub(crate) fn offence(guards: &[Guard]) -> Option<String> {
+pub(crate) fn violation(guards: &[Guard]) -> Option<String> {
     if guards.len() > GUARDS_MAX {
         return Some(format!("more than {GUARDS_MAX} guards"));
     }
@@ -168,8 +168,8 @@ fn arm_distance(socket: &impl AsFd, remote: IpAddr, found: &Guard) -> io::Result
 
 /// Tries guards on a socket that goes nowhere; why the kernel cannot keep them, in words.
 pub(crate) fn rehearse(guards: &[Guard], is_ipv4: bool) -> Result<(), String> {
-    if let Some(offence) = offence(guards) {
-        return Err(offence);
+    if let Some(violation) = violation(guards) {
+        return Err(violation);
     }
     let tried =
         guard::scratch(is_ipv4).and_then(|socket| arm_listener(&socket, is_ipv4, &[], guards));
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(key("192.0.2.1"), Some(Some(b"b".to_vec())));
         assert_eq!(key("2001:db8:7fff::1"), Some(Some(b"c".to_vec())));
         assert_eq!(key("2001:db8:8000::1"), None);
-        assert_eq!(offence(&guards), None);
+        assert_eq!(violation(&guards), None);
     }
 
     #[test]
@@ -233,8 +233,8 @@ mod tests {
             (vec![guard("10.0.0.0", 8, None); GUARDS_MAX + 1], "more than"),
         ];
         for (guards, words) in cases {
-            let offence = offence(&guards).unwrap();
-            assert!(offence.contains(words), "{offence}");
+            let violation = violation(&guards).unwrap();
+            assert!(violation.contains(words), "{violation}");
         }
     }
 }

@@ -384,7 +384,7 @@ fn write(at: &mut Established) -> io::Result<()> {
     Ok(())
 }
 
-/// The offence in words for a person.
+/// The violation in words for a person.
 pub(crate) fn words(error: &rustls::Error) -> &'static str {
     use rustls::CertificateError as Certificate;
     match error {

@@ -167,7 +167,7 @@ impl<'a> Message<'a> {
                 let end = side(&mut cursor)?;
                 match cursor.rest() {
                     octets if octets.len() > PACKET_OCTETS_MAX => {
-                        return Err(cursor.offence("a packet is too long"));
+                        return Err(cursor.violation("a packet is too long"));
                     }
                     octets => Self::Packet { stream, end, octets },
                 }
@@ -185,7 +185,7 @@ impl<'a> Message<'a> {
                     0 => Refused::Full,
                     codec => {
                         let codec = Codec::of(codec);
-                        Refused::Lacks(codec.ok_or(cursor.offence("a codec is not known"))?)
+                        Refused::Lacks(codec.ok_or(cursor.violation("a codec is not known"))?)
                     }
                 };
                 Self::Refused { stream, why }
@@ -272,7 +272,7 @@ fn side(cursor: &mut Cursor<'_>) -> Result<Side, Malformed> {
     match cursor.octet("a message is cut off")? {
         0 => Ok(Side::A),
         1 => Ok(Side::B),
-        _ => Err(cursor.offence("an end is none")),
+        _ => Err(cursor.violation("an end is none")),
     }
 }
 

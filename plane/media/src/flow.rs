@@ -359,7 +359,7 @@ impl Flow {
         // Of RTCP no header is asked for.
         let header = Header::peek(payload).unwrap_or_default();
         // What is no packet of the session decides nothing, least of all where it is from.
-        if let Some(reason) = self.offence(is_rtcp, &header, payload) {
+        if let Some(reason) = self.violation(is_rtcp, &header, payload) {
             return Verdict::Drop(reason);
         }
         // Reports need nothing to have been agreed of them: beside media they tell nothing of where
@@ -422,7 +422,7 @@ impl Flow {
 
     /// Why a packet is none of what was agreed.
     #[inline]
-    fn offence(&self, is_rtcp: bool, header: &Header, payload: &[u8]) -> Option<Reason> {
+    fn violation(&self, is_rtcp: bool, header: &Header, payload: &[u8]) -> Option<Reason> {
         let settings = &*self.settings;
         // Reports flow in both directions while media does not (RFC 3264 §5.1).
         if is_rtcp {

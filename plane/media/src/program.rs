@@ -19,7 +19,7 @@ pub(crate) use notice::DIGITS_MAX;
 pub use notice::{Digit, Notice, Snapshot, Statistics, StreamStatistics};
 
 use core::net::IpAddr;
-use fields::offence;
+use fields::violation;
 use machine::Duration;
 use nodes::Token;
 use wire::field;
@@ -142,7 +142,7 @@ impl Name {
         match kind {
             RANGE => Ok(Self::Range(place)),
             FLOW => Ok(Self::Flow(place)),
-            _ => Err(offence("the kind of a name is not known")),
+            _ => Err(violation("the kind of a name is not known")),
         }
     }
 }
@@ -266,7 +266,7 @@ impl Tokens {
     fn read(value: &[u8]) -> Result<Self, Malformed> {
         let mut tokens = Self::default();
         each(value, |tag, value| {
-            let token = || Token::try_from(value).map_err(|_| offence("a token has 16 octets"));
+            let token = || Token::try_from(value).map_err(|_| violation("a token has 16 octets"));
             match tag {
                 tokens_tag::OWN => tokens.own = Some(token()?),
                 tokens_tag::HEIR => tokens.heir = Some(token()?),
@@ -303,7 +303,7 @@ impl Duty {
             0 => Ok(Self::Serves(turn)),
             1 => Ok(Self::Leaves),
             2 => Ok(Self::StandsBy),
-            _ => Err(offence("a duty is none")),
+            _ => Err(violation("a duty is none")),
         }
     }
 }
@@ -329,7 +329,7 @@ fn read_range(start: Place, value: &[u8]) -> Result<Range, Malformed> {
     })?;
     let ports = required(ports)?;
     if ports == 0 || start.port == 0 || u32::from(start.port) + u32::from(ports) > PORTS_MAX + 1 {
-        return Err(offence("a range has no port, or one past the last"));
+        return Err(violation("a range has no port, or one past the last"));
     }
     Ok(Range { vrf: start.vrf, address: start.address, first: start.port, ports })
 }

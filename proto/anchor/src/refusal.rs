@@ -45,8 +45,8 @@ pub struct Refusal {
     pub reason: Reason,
     /// The stream, counted from zero, if one is meant.
     pub line: Option<u8>,
-    /// The offence, where the text is malformed.
-    pub offence: Option<Malformed>,
+    /// The violation, where the text is malformed.
+    pub violation: Option<Malformed>,
 }
 
 impl Refusal {
@@ -64,18 +64,18 @@ impl Refusal {
 
     /// For stream `line`.
     pub(crate) fn at(reason: Reason, line: usize) -> Self {
-        Self { reason, line: u8::try_from(line).ok(), offence: None }
+        Self { reason, line: u8::try_from(line).ok(), violation: None }
     }
 }
 
 impl From<Reason> for Refusal {
     fn from(reason: Reason) -> Self {
-        Self { reason, line: None, offence: None }
+        Self { reason, line: None, violation: None }
     }
 }
 
 impl From<Malformed> for Refusal {
-    fn from(offence: Malformed) -> Self {
-        Self { reason: Reason::Description, line: None, offence: Some(offence) }
+    fn from(violation: Malformed) -> Self {
+        Self { reason: Reason::Description, line: None, violation: Some(violation) }
     }
 }

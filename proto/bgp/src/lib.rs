@@ -11,7 +11,7 @@
 //! ```
 //! - A [`Session`] owns no routes: the UPDATEs stay in the buffer that was given to
 //!   [`Session::receive`]. Their owner reads them with [`codec::Update::read`] in the context that
-//!   [`Indication::Up`] told, and answers an offence by [`In::Refuse`].
+//!   [`Indication::Up`] told, and answers a violation by [`In::Refuse`].
 //! - Reading borrows. [`codec::Update::canonical`] gives an attribute set as one slice, to be
 //!   interned by its octets; [`codec::reflect`] and [`codec::rewrite`] change what must be changed.
 //! - [`family`] has a row for each address family. A route is a *key*, which tables hold, and a

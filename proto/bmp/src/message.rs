@@ -147,7 +147,7 @@ fn read(number: u8, body: &[u8]) -> Result<Message<'_>, Malformed> {
             let update = take_bgp(&mut cursor, BgpType::Update)?;
             match cursor.is_empty() {
                 true => Message::RouteMonitoring(peer, update),
-                false => return Err(cursor.offence("octets follow the UPDATE")),
+                false => return Err(cursor.violation("octets follow the UPDATE")),
             }
         }
         MessageType::StatisticsReport => {
@@ -166,9 +166,9 @@ fn take_bgp<'a>(cursor: &mut Cursor<'a>, kind: BgpType) -> Result<&'a [u8], Malf
         Framed::Message(found, message) if found == kind => {
             cursor.take(message.len(), "the BGP message is cut off")
         }
-        Framed::Message(..) => Err(cursor.offence("the BGP message is of another type")),
-        Framed::Partial => Err(cursor.offence("the BGP message is cut off")),
-        Framed::Broken(offence) => Err(offence.malformed.shifted(cursor.at())),
+        Framed::Message(..) => Err(cursor.violation("the BGP message is of another type")),
+        Framed::Partial => Err(cursor.violation("the BGP message is cut off")),
+        Framed::Broken(violation) => Err(violation.malformed.shifted(cursor.at())),
     }
 }
 

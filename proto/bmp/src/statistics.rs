@@ -123,7 +123,7 @@ impl<'a> Statistics<'a> {
         }
         match cursor.is_empty() {
             true => Ok(all),
-            false => Err(cursor.offence("octets follow the last statistic")),
+            false => Err(cursor.violation("octets follow the last statistic")),
         }
     }
 }
@@ -147,7 +147,7 @@ fn take(cursor: &mut Cursor<'_>) -> Result<Option<Statistic>, Malformed> {
             }
             (family, value.be64(what)?)
         }
-        _ => return Err(at.offence(what)),
+        _ => return Err(at.violation(what)),
     };
     Ok(Some(Statistic { kind, family, value }))
 }

@@ -1,8 +1,8 @@
-//! Whether a message is what its rows say (RFC 6733 §3.2, §4.1, §7.1): each offence has the result
-//! code of its own, and the AVP that the Failed-AVP of the answer shows.
+//! Whether a message is what its rows say (RFC 6733 §3.2, §4.1, §7.1): each violation has the
+//! result code of its own, and the AVP that the Failed-AVP of the answer shows.
 
 use crate::codec::{
-    AVPS_MAX, Avp, AvpFlags, AvpWriter, Avps, DEPTH_MAX, Flags, Message, Offence, ResultCode,
+    AVPS_MAX, Avp, AvpFlags, AvpWriter, Avps, DEPTH_MAX, Flags, Message, ResultCode, Violation,
 };
 use crate::dictionary::{Dictionary, MEMBERS_MAX};
 use crate::row::{Command, Kind, Member, Row};
@@ -18,20 +18,20 @@ impl Dictionary {
     /// row. Of an answer with the E bit, that it is one (RFC 6733 §7.2).
     ///
     /// # Errors
-    /// The first offence.
-    pub fn check(&self, message: &Message<'_>) -> Result<&'static Command, Offence> {
+    /// The first violation.
+    pub fn check(&self, message: &Message<'_>) -> Result<&'static Command, Violation> {
         let header = &message.header;
         let command = self.command(header).map_err(|code| {
             let (at, what) = match code {
                 ResultCode::ApplicationUnsupported => (8, "an application that is not known"),
                 _ => (5, "a command that the application has not"),
             };
-            Offence::new(code, at, what, "RFC 6733 §6.1.4")
+            Violation::new(code, at, what, "RFC 6733 §6.1.4")
         })?;
         let is_error = header.flags.has(Flags::ERROR) || is_failure(message);
         if header.flags.has(Flags::PROXIABLE) != command.proxiable && !is_error {
             let what = "the P bit is not that of the command";
-            return Err(Offence::new(ResultCode::InvalidHdrBits, 4, what, command.spec));
+            return Err(Violation::new(ResultCode::InvalidHdrBits, 4, what, command.spec));
         }
         let members = if is_error { base::ERROR } else { command.members(message.is_request()) };
         let mut walk = Walk { dictionary: self, left: AVPS_MAX };
@@ -60,7 +60,7 @@ impl Walk<'_> {
         members: &'static [Member],
         depth: usize,
         spec: &'static str,
-    ) -> Result<(), Offence> {
+    ) -> Result<(), Violation> {
         let mut counts = [0u8; MEMBERS_MAX];
         let mut end = 0;
         for avp in avps {
@@ -68,7 +68,7 @@ impl Walk<'_> {
             end = avp.at + avp.whole.len();
             let Some(left) = self.left.checked_sub(1) else {
                 let what = "more AVPs than a message may have";
-                return Err(Offence::new(ResultCode::UnableToComply, avp.at, what, spec));
+                return Err(Violation::new(ResultCode::UnableToComply, avp.at, what, spec));
             };
             self.left = left;
             let at = members.iter().position(|member| avp.is(member.row));
@@ -80,7 +80,7 @@ impl Walk<'_> {
             if counts[at] > members[at].max {
                 let what = "an AVP that stands there too often";
                 let code = ResultCode::AvpOccursTooManyTimes;
-                return Err(Offence::new(code, avp.at, what, spec).with(avp.whole));
+                return Err(Violation::new(code, avp.at, what, spec).with(avp.whole));
             }
             self.value(&avp, members[at].row, depth)?;
         }
@@ -88,27 +88,28 @@ impl Walk<'_> {
         match lacks {
             None => Ok(()),
             Some((member, _)) => {
-                let offence = Offence::new(ResultCode::MissingAvp, end, "an AVP that lacks", spec);
-                Err(offence.with(&example(member.row)))
+                let violation =
+                    Violation::new(ResultCode::MissingAvp, end, "an AVP that lacks", spec);
+                Err(violation.with(&example(member.row)))
             }
         }
     }
 
     /// An AVP that is not listed: any may stand there that is known, or that may be passed over.
-    fn other(&mut self, avp: &Avp<'_>, depth: usize) -> Result<(), Offence> {
+    fn other(&mut self, avp: &Avp<'_>, depth: usize) -> Result<(), Violation> {
         match self.dictionary.row(avp.vendor, avp.code) {
             Some(row) => self.value(avp, row, depth),
             None if avp.flags.has(AvpFlags::MANDATORY) => {
                 let what = "an AVP with the M bit that is not known";
-                let offence =
-                    Offence::new(ResultCode::AvpUnsupported, avp.at, what, "RFC 6733 §4.1");
-                Err(offence.with(avp.whole))
+                let violation =
+                    Violation::new(ResultCode::AvpUnsupported, avp.at, what, "RFC 6733 §4.1");
+                Err(violation.with(avp.whole))
             }
             None => Ok(()),
         }
     }
 
-    fn value(&mut self, avp: &Avp<'_>, row: &'static Row, depth: usize) -> Result<(), Offence> {
+    fn value(&mut self, avp: &Avp<'_>, row: &'static Row, depth: usize) -> Result<(), Violation> {
         match &row.kind {
             Kind::OctetString => Ok(()),
             Kind::Integer32 | Kind::Unsigned32 | Kind::Time => avp.unsigned32().map(drop),
@@ -139,25 +140,25 @@ impl Walk<'_> {
             }
             Kind::Grouped(members) => self
                 .members(avp.group(), members, depth + 1, row.spec)
-                .map_err(|offence| within(avp, offence)),
+                .map_err(|violation| within(avp, violation)),
         }
     }
 }
 
-/// An offence of what stands in a group shows the group with it alone (RFC 6733 §7.5).
-fn within(group: &Avp<'_>, mut offence: Offence) -> Offence {
-    if !offence.failed.is_empty() {
+/// A violation of what stands in a group shows the group with it alone (RFC 6733 §7.5).
+fn within(group: &Avp<'_>, mut violation: Violation) -> Violation {
+    if !violation.failed.is_empty() {
         let mut inner = Vec::new();
-        AvpWriter::new(&mut inner).copy(&offence.failed);
-        offence.failed.clear();
-        let mut out = AvpWriter::new(&mut offence.failed);
+        AvpWriter::new(&mut inner).copy(&violation.failed);
+        violation.failed.clear();
+        let mut out = AvpWriter::new(&mut violation.failed);
         out.raw(group.code, group.vendor, group.flags, &inner);
     }
-    offence
+    violation
 }
 
 /// A host or realm (RFC 6733 §4.3.1). An underscore is let pass, as names of the DNS have it.
-fn identity(avp: &Avp<'_>, spec: &'static str) -> Result<(), Offence> {
+fn identity(avp: &Avp<'_>, spec: &'static str) -> Result<(), Violation> {
     let is_letter = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.' | b'_');
     let is_well = (1..=IDENTITY_MAX).contains(&avp.data.len()) && avp.data.iter().all(is_letter);
     if is_well { Ok(()) } else { Err(avp.value("no name of a host or realm", spec)) }

@@ -1,6 +1,6 @@
 //! What a node is told, and what it wants done.
 
-use crate::codec::{Offence, ResultCode};
+use crate::codec::{ResultCode, Violation};
 use crate::settings::{Connection, PeerId};
 use bytes::Bytes;
 use machine::Duration;
@@ -71,7 +71,7 @@ pub enum Indication {
     /// It cannot any more, and why.
     PeerDown(PeerId, &'static str),
     /// What a peer sent offends.
-    Complaint(Option<PeerId>, Offence),
+    Complaint(Option<PeerId>, Violation),
 }
 
 /// What became of a request.
@@ -80,7 +80,7 @@ pub enum Outcome {
     /// It was answered, by a message that passed the check.
     Answer(Bytes),
     /// It was answered by one that did not.
-    Malformed(Bytes, Offence),
+    Malformed(Bytes, Violation),
     /// It was not sent, with the code that a peer would have answered.
     NotSent(ResultCode),
     /// Nobody has answered in time.

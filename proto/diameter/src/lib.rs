@@ -10,7 +10,7 @@
 //!   checking, JSON both ways, made-up values and the tables of `docs/diameter.md` follow. Another
 //!   application is a table of further rows given to [`Dictionary::new`], and nothing else.
 //! - **Codec.** [`codec::Message`] borrows from the octets; [`Dictionary::check`] holds it against
-//!   its rows and names each offence with its Result-Code and Failed-AVP; [`codec::Writer`] writes.
+//!   its rows and names each violation with Result-Code and Failed-AVP; [`codec::Writer`] writes.
 //! - **Node.** A [`Node`] has peers with capabilities, election, watchdog and disconnect, routes by
 //!   realm and application, the requests under way with failover, and what it knows of requests
 //!   that come twice. It relays and redirects too.

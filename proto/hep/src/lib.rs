@@ -25,7 +25,7 @@ pub use packet::{Framing, Packet, compressed_payload, frame};
 pub const PACKET_BYTES_MAX: usize = 65_535;
 /// Octets before the first chunk.
 pub const HEADER_BYTES: usize = 6;
-/// Chunks that one packet may have; more is an offence.
+/// Chunks that one packet may have; more is a violation.
 pub const CHUNKS_MAX: usize = 256;
 
 /// `protocol` of a message that went over UDP.

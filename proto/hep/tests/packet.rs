@@ -50,7 +50,7 @@ fn a_packet_of_another_agent_is_read_and_its_odd_chunks_are_skipped() {
 }
 
 #[test]
-fn every_offence_names_the_offset_where_it_stands() {
+fn every_violation_names_the_offset_where_it_stands() {
     let whole = foreign();
     let at = |bytes: &[u8]| Packet::parse(bytes).unwrap_err().at;
     assert_eq!(at(b"HEP"), 3);
@@ -171,8 +171,8 @@ proptest! {
         let len = bytes.len();
         bytes[at % len] = value;
         bytes.truncate(cut.min(len));
-        if let Err(offence) = Packet::parse(&bytes) {
-            prop_assert!(offence.at <= bytes.len());
+        if let Err(violation) = Packet::parse(&bytes) {
+            prop_assert!(violation.at <= bytes.len());
         }
     }
 }

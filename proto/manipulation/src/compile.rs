@@ -396,8 +396,8 @@ impl Compiler<'_> {
     /// A value without holes must be what its header wants.
     fn check_value(&mut self, target: &Target, value: &Template, at: &str) {
         let Some(text) = value.constant() else { return };
-        if let Err(offence) = sip::check_header(target.header, text) {
-            let what = format!("not what {} looks like: {}", target.header.name(), offence.what);
+        if let Err(violation) = sip::check_header(target.header, text) {
+            let what = format!("not what {} looks like: {}", target.header.name(), violation.what);
             self.issue(at, what, format!("see {}", target.header.spec()));
         }
     }

@@ -33,7 +33,7 @@ pub fn wrap(out: &mut Vec<u8>, pdu: &[u8]) {
 /// It is no EXTERNAL, or the dialogue PDU in it is not well-formed.
 pub fn read(external: Element<'_>) -> Result<Option<(MapDialoguePdu, Element<'_>)>, Malformed> {
     if external.tag() != Tag::EXTERNAL {
-        return Err(external.offence("user information is an EXTERNAL", SPEC));
+        return Err(external.violation("user information is an EXTERNAL", SPEC));
     }
     let mut children = external.children()?;
     let syntax = children.next().transpose()?;
@@ -42,7 +42,7 @@ pub fn read(external: Element<'_>) -> Result<Option<(MapDialoguePdu, Element<'_>
     }
     let value = children.only()?;
     if value.tag() != SINGLE {
-        return Err(value.offence("single-ASN1-type lacks", SPEC));
+        return Err(value.violation("single-ASN1-type lacks", SPEC));
     }
     MapDialoguePdu::read(value.inner()?)
 }

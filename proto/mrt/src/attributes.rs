@@ -29,7 +29,7 @@ pub fn short_next_hop(value: &[u8], family: Family) -> Option<&[u8]> {
     rest.get(..usize::from(length))
 }
 
-/// Whether an attribute has to be changed, or the offence of its form.
+/// Whether an attribute has to be changed, or the violation of its form.
 fn is_changed(
     kind: Option<AttributeType>,
     value: &[u8],
@@ -80,8 +80,8 @@ pub fn canonical(
     for attribute in Attributes::new(attributes) {
         let attribute = attribute.map_err(|it| it.shifted(at))?;
         let changed = is_changed(attribute.kind(), attribute.value, family, two_octets);
-        let offence = |what| Malformed::new(at + attribute.at, what, SPEC);
-        is_plain &= !changed.map_err(offence)?;
+        let violation = |what| Malformed::new(at + attribute.at, what, SPEC);
+        is_plain &= !changed.map_err(violation)?;
     }
     if is_plain {
         return Ok(Cow::Borrowed(attributes));

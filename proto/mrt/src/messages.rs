@@ -79,7 +79,7 @@ impl StateChange {
         let to = FsmState::of(cursor.be16("the new state is cut off")?);
         match cursor.is_empty() {
             true => Ok(Some(Self { ends, from, to })),
-            false => Err(cursor.offence("octets follow the states")),
+            false => Err(cursor.violation("octets follow the states")),
         }
     }
 }
@@ -142,11 +142,11 @@ impl<'a> Message<'a> {
         let at = cursor.at();
         let (kind, message) = match frame(cursor.rest(), EXTENDED_MESSAGE_BYTES_MAX) {
             Framing::Message(kind, message) => (kind, message),
-            Framing::Partial => return Err(cursor.offence("the message is cut off")),
-            Framing::Broken(offence) => return Err(offence.malformed.shifted(at)),
+            Framing::Partial => return Err(cursor.violation("the message is cut off")),
+            Framing::Broken(violation) => return Err(violation.malformed.shifted(at)),
         };
         if message.len() != cursor.rest().len() {
-            return Err(cursor.offence("octets follow the message"));
+            return Err(cursor.violation("octets follow the message"));
         }
         let message = Self { ends, direction, four_octet_as, add_path, kind, at, message };
         Ok(Some(message))

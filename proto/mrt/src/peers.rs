@@ -47,7 +47,7 @@ impl<'a> PeerIndexTable<'a> {
         }
         match cursor.is_empty() {
             true => Ok(Self { collector, view, peers }),
-            false => Err(cursor.offence("octets follow the last peer")),
+            false => Err(cursor.violation("octets follow the last peer")),
         }
     }
 }

@@ -184,7 +184,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// The records of a whole file: one that is cut off is an offence.
+    /// The records of a whole file: one that is cut off is a violation.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, at: 0, is_whole: true }

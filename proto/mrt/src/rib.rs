@@ -102,7 +102,7 @@ impl<'a> Rib<'a> {
         }
         match cursor.is_empty() {
             true => Ok(Some(Self { sequence, family, nlri, entries })),
-            false => Err(cursor.offence("octets follow the last path")),
+            false => Err(cursor.violation("octets follow the last path")),
         }
     }
 }

@@ -44,7 +44,7 @@ impl<'a> TableDump<'a> {
         let bits_at = cursor;
         let bits = cursor.octet("the length of the prefix is cut off")?;
         if bits > if is_ipv6 { 128 } else { 32 } {
-            return Err(bits_at.offence("the prefix is longer than an address"));
+            return Err(bits_at.violation("the prefix is longer than an address"));
         }
         cursor.octet("the status is cut off")?;
         let originated_s = cursor.be32("the time of the path is cut off")?;
@@ -54,7 +54,7 @@ impl<'a> TableDump<'a> {
         let at = cursor.at();
         let attributes = cursor.take(usize::from(length), "the attributes are cut off")?;
         if !cursor.is_empty() {
-            return Err(cursor.offence("octets follow the attributes"));
+            return Err(cursor.violation("octets follow the attributes"));
         }
         let peer = Peer { identifier: 0, address: peer_address, asn };
         let dump = Self { view, sequence, address, bits, originated_s, peer, at, attributes };

@@ -93,7 +93,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    const fn offence(&self, what: &'static str) -> Malformed {
+    const fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: u8) -> Result<Option<Value<'a>>, Malformed> {
         self.values += 1;
         if depth > DEPTH_MAX || self.values > VALUES_MAX {
-            return Err(self.offence("there are too many values, or they nest too deep"));
+            return Err(self.violation("there are too many values, or they nest too deep"));
         }
         let Some(first) = self.peek() else { return Ok(None) };
         match first {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
                 self.dictionary(depth)
             }
             b'0'..=b'9' => Ok(self.text()?.map(Value::Text)),
-            _ => Err(self.offence("no value begins like this")),
+            _ => Err(self.violation("no value begins like this")),
         }
     }
 
@@ -133,12 +133,12 @@ impl<'a> Reader<'a> {
         let Some(length) = window.iter().position(|octet| *octet == end) else {
             let is_cut = rest.len() < DIGITS_MAX + 2
                 && rest.iter().all(|octet| octet.is_ascii_digit() || *octet == b'-');
-            return if is_cut { Ok(None) } else { Err(self.offence("a number does not end")) };
+            return if is_cut { Ok(None) } else { Err(self.violation("a number does not end")) };
         };
         let text = core::str::from_utf8(&rest[..length]).unwrap_or_default();
         let is_plain = text.strip_prefix('-').unwrap_or(text).bytes().all(|it| it.is_ascii_digit());
         let number = text.parse().ok().filter(|_| is_plain);
-        let number = number.ok_or(self.offence("a number is none"))?;
+        let number = number.ok_or(self.violation("a number is none"))?;
         self.at += length + 1;
         Ok(Some(number))
     }
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     fn text(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         let start = self.at;
         let Some(length) = self.digits(b':')? else { return Ok(None) };
-        let length = usize::try_from(length).map_err(|_| self.offence("a length is negative"))?;
+        let length = usize::try_from(length).map_err(|_| self.violation("a length is negative"))?;
         let text = self.octets.get(self.at..).and_then(|rest| rest.get(..length));
         match text {
             Some(text) => {
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                     let Some(value) = self.value(depth + 1)? else { return Ok(None) };
                     entries.push((key, value));
                 }
-                Some(_) => return Err(self.offence("a key is no string")),
+                Some(_) => return Err(self.violation("a key is no string")),
             }
         }
         self.at += 1;

@@ -67,7 +67,7 @@ impl<'a> Command<'a> {
             split(message)?.ok_or(Malformed::new(0, "there is no cookie", SPEC))?;
         let at = cookie.len() + 1;
         let (what, length) = Value::read(rest)
-            .map_err(|offence| offence.shifted(at))?
+            .map_err(|violation| violation.shifted(at))?
             .ok_or(Malformed::new(message.len(), "the message is cut off", SPEC))?;
         // Some end their messages with a new line.
         let is_whole = rest[length..].iter().all(u8::is_ascii_whitespace);

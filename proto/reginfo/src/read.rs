@@ -18,8 +18,8 @@ pub const NAMESPACES_MAX: usize = 32;
 
 const DOCUMENT: &str = "RFC 3680 §5.4";
 
-/// An offence at the place of a node.
-fn offence(at: Node<'_, '_>, what: &'static str, spec: &'static str) -> Malformed {
+/// A violation at the place of a node.
+fn violation(at: Node<'_, '_>, what: &'static str, spec: &'static str) -> Malformed {
     Malformed::new(at.range().start, what, spec)
 }
 
@@ -48,10 +48,10 @@ impl Reginfo {
         })?;
         let root = document.root_element();
         if !root.has_tag_name((NAMESPACE, "reginfo")) {
-            return Err(offence(root, "its root is no reginfo", "RFC 3680 §5.1"));
+            return Err(violation(root, "its root is no reginfo", "RFC 3680 §5.1"));
         }
         let version = attribute(root, "version").and_then(|it| it.trim().parse().ok());
-        let version = version.ok_or_else(|| offence(root, "no version", "RFC 3680 §5.1"))?;
+        let version = version.ok_or_else(|| violation(root, "no version", "RFC 3680 §5.1"))?;
         let state = word(root, "state", State::read, "RFC 3680 §5.1")?;
         let registrations = children(root, "registration").map(registration);
         Ok(Self { version, state, registrations: registrations.collect::<Result<_, _>>()? })
@@ -70,13 +70,13 @@ fn word<T>(
     spec: &'static str,
 ) -> Result<T, Malformed> {
     let found = attribute(node, name).and_then(|text| read(text.trim()));
-    found.ok_or_else(|| offence(node, "a state or an event is missing or none", spec))
+    found.ok_or_else(|| violation(node, "a state or an event is missing or none", spec))
 }
 
 /// An attribute that must be there.
 fn text(node: Node<'_, '_>, name: &str, spec: &'static str) -> Result<String, Malformed> {
     let found = attribute(node, name).map(str::trim).filter(|text| !text.is_empty());
-    found.map(str::to_owned).ok_or_else(|| offence(node, "an attribute is missing", spec))
+    found.map(str::to_owned).ok_or_else(|| violation(node, "an attribute is missing", spec))
 }
 
 /// The elements of that name below a node.
@@ -110,6 +110,6 @@ fn contact(node: Node<'_, '_>) -> Result<Contact, Malformed> {
         state: word(node, "state", ContactState::read, SPEC)?,
         event: word(node, "event", Event::read, SPEC)?,
         expires_s: attribute(node, "expires").and_then(|text| text.trim().parse().ok()),
-        uri: uri.ok_or_else(|| offence(node, "a contact without its URI", SPEC))?,
+        uri: uri.ok_or_else(|| violation(node, "a contact without its URI", SPEC))?,
     })
 }

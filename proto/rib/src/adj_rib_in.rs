@@ -10,7 +10,7 @@ use crate::policy::{Changed, Policy, Subject, Verdict, is_judged};
 use crate::sets::Content;
 use crate::table::{Announced, Path, Table, Taken};
 use crate::{Kind, NONE, PeerId};
-use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Offence, Role, rewrite};
+use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Role, Violation, rewrite};
 use bgp::family::{Family, Routes};
 
 /// What an UPDATE was.
@@ -19,7 +19,7 @@ pub struct Read {
     /// The family whose RIB ended with it (RFC 4724 §2).
     pub end_of_rib: Option<Family>,
     /// What was wrong with it and was answered without an end of the session (RFC 7606).
-    pub offence: Option<Offence>,
+    pub violation: Option<Violation>,
     /// Routes that were announced.
     pub announced: u32,
     /// Routes that were withdrawn.

@@ -13,7 +13,7 @@ use crate::policy::{Changed, Policy};
 use crate::table::{Path, Table};
 use crate::{Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId, Reevaluation};
 use bgp::codec::{
-    Approach, Asn, AttributeType, Edit, Identifier, Offence, RefreshKind, Update, rewrite,
+    Approach, Asn, AttributeType, Edit, Identifier, RefreshKind, Update, Violation, rewrite,
 };
 use bgp::family::{FAMILIES, Family, FamilySet, Ipv4Prefix, Ipv6Prefix, RouteKey, Routes};
 use bgp::{Negotiated, codec::Context};
@@ -305,15 +305,15 @@ impl Rib {
     /// Takes a whole UPDATE.
     ///
     /// # Errors
-    /// An offence that is answered by the end of the session.
-    pub fn update(&mut self, peer: PeerId, message: &[u8]) -> Result<Read, Offence> {
+    /// A violation that is answered by the end of the session.
+    pub fn update(&mut self, peer: PeerId, message: &[u8]) -> Result<Read, Violation> {
         let Some(known) = self.peers.find_mut(peer) else { return Ok(Read::default()) };
         known.counters.updates_received += 1;
         let context: Context = known.context;
         let update = Update::read(message, &context)?;
-        let mut read = Read { offence: update.offence().copied(), ..Read::default() };
-        if let Some(Offence { approach: Approach::DisableFamily, family: Some(it), .. }) =
-            read.offence
+        let mut read = Read { violation: update.violation().copied(), ..Read::default() };
+        if let Some(Violation { approach: Approach::DisableFamily, family: Some(it), .. }) =
+            read.violation
         {
             self.disable(peer, it);
         }

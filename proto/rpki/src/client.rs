@@ -6,7 +6,7 @@
 //!   Idle ───────→ Connecting ───────→ Asked ────────────────→ Loading ────────────→ Synchronised
 //!    ↑                │               │ ↑  Cache Reset, or        │                      │
 //!    └────────────────┴───────────────┴─┤  known no longer        │                      │
-//!      lost, timeout, error, offence    └─────────────────────────┴──────────────────────┘
+//!      lost, timeout, error, violation    └─────────────────────────┴──────────────────────┘
 //!                                                             Serial Notify, refresh
 //! ```
 //! While a cache is synchronised, no less preferred one is connected. A more preferred one that
@@ -36,8 +36,8 @@ pub struct Client {
     counters: Counters,
 }
 
-/// An offence of a cache: the error, the PDU, and why.
-struct Offence<'a>(ErrorCode, &'a [u8], Malformed);
+/// A violation of a cache: the error, the PDU, and why.
+struct Violation<'a>(ErrorCode, &'a [u8], Malformed);
 
 /// A PDU that came, with its version and all of its octets.
 struct Heard<'a> {
@@ -135,16 +135,16 @@ impl Client {
     pub fn receive(&mut self, now: Time, id: CacheId, bytes: &[u8], out: &mut Vec<Out>) -> usize {
         let (index, mut at) = (usize::from(id.0), 0);
         while self.is_open(index) {
-            let offence = match frame(&bytes[at..]) {
+            let violation = match frame(&bytes[at..]) {
                 Framing::Partial => break,
-                Framing::Broken(code, octets, malformed) => Err(Offence(code, octets, malformed)),
+                Framing::Broken(code, octets, malformed) => Err(Violation(code, octets, malformed)),
                 Framing::Pdu(version, pdu, octets) => {
                     at += octets.len();
                     self.heard(now, index, &Heard { version, pdu, octets }, out)
                 }
             };
-            if let Err(offence) = offence {
-                self.offended(now, index, &offence, out);
+            if let Err(violation) = violation {
+                self.offended(now, index, &violation, out);
             }
         }
         match self.caches.get_mut(index).filter(|it| it.phase != Phase::Idle) {
@@ -170,7 +170,7 @@ impl Client {
         index: usize,
         heard: &Heard<'a>,
         out: &mut Vec<Out>,
-    ) -> Result<(), Offence<'a>> {
+    ) -> Result<(), Violation<'a>> {
         let Heard { version, pdu, octets } = heard;
         if let Pdu::ErrorReport(code, _, text) = pdu {
             self.reported(now, index, *code, text, out);
@@ -190,7 +190,7 @@ impl Client {
         if *version != cache.version.number() {
             let what = "the version is not that of the session";
             let malformed = Malformed::new(0, what, "RFC 8210 §7");
-            return Err(Offence(ErrorCode::UnexpectedVersion, octets, malformed));
+            return Err(Violation(ErrorCode::UnexpectedVersion, octets, malformed));
         }
         self.answer(now, index, pdu, octets, out)
     }
@@ -202,8 +202,9 @@ impl Client {
         pdu: &Pdu<'a>,
         octets: &'a [u8],
         out: &mut Vec<Out>,
-    ) -> Result<(), Offence<'a>> {
-        let offence = |code, what, spec| Err(Offence(code, octets, Malformed::new(1, what, spec)));
+    ) -> Result<(), Violation<'a>> {
+        let violation =
+            |code, what, spec| Err(Violation(code, octets, Malformed::new(1, what, spec)));
         let cache = &mut self.caches[index];
         let mismatch = |session: u16, known: Option<(u16, u32)>| {
             known.is_some_and(|(expected, _)| expected != session)
@@ -212,7 +213,7 @@ impl Client {
             (Pdu::SerialNotify(session, _), _) if mismatch(*session, cache.known) => {
                 self.flush(index, out);
                 let what = "the session is not the one that is known";
-                offence(ErrorCode::CorruptData, what, "RFC 8210 §5.1")
+                violation(ErrorCode::CorruptData, what, "RFC 8210 §5.1")
             }
             (Pdu::SerialNotify(_, serial), Phase::Synchronised) => {
                 if cache.known.is_none_or(|(_, known)| known != *serial) {
@@ -225,7 +226,7 @@ impl Client {
                 if cache.query == Query::Serial && mismatch(*session, cache.known) {
                     self.flush(index, out);
                     let what = "the session is not the one that was asked about";
-                    return offence(ErrorCode::CorruptData, what, "RFC 8210 §5.1");
+                    return violation(ErrorCode::CorruptData, what, "RFC 8210 §5.1");
                 }
                 cache.answering = *session;
                 cache.enter(Phase::Loading, Some(now + self.settings.response_timeout));
@@ -239,7 +240,7 @@ impl Client {
             (Pdu::EndOfData(session, serial, intervals), Phase::Loading) => {
                 if *session != cache.answering {
                     let what = "the session is not that of the answer";
-                    return offence(ErrorCode::CorruptData, what, "RFC 8210 §5.8");
+                    return violation(ErrorCode::CorruptData, what, "RFC 8210 §5.8");
                 }
                 self.load(now, index, *serial, *intervals, out)
             }
@@ -248,17 +249,17 @@ impl Client {
                     true => Ok(()),
                     false => {
                         let what = "more records than are taken";
-                        offence(ErrorCode::InternalError, what, "RFC 8210 §12")
+                        violation(ErrorCode::InternalError, what, "RFC 8210 §12")
                     }
                 }
             }
             (Pdu::SerialQuery(..) | Pdu::ResetQuery, _) => {
                 let what = "a cache does not ask";
-                offence(ErrorCode::InvalidRequest, what, "RFC 8210 §8")
+                violation(ErrorCode::InvalidRequest, what, "RFC 8210 §8")
             }
             _ => {
                 let what = "the PDU does not belong here";
-                offence(ErrorCode::CorruptData, what, "RFC 8210 §8")
+                violation(ErrorCode::CorruptData, what, "RFC 8210 §8")
             }
         }
     }
@@ -285,7 +286,7 @@ impl Client {
         serial: u32,
         intervals: Option<Intervals>,
         out: &mut Vec<Out>,
-    ) -> Result<(), Offence<'a>> {
+    ) -> Result<(), Violation<'a>> {
         let cache = &mut self.caches[index];
         let stage = core::mem::take(&mut cache.stage);
         let is_reset = cache.query == Query::Reset;
@@ -379,8 +380,8 @@ impl Client {
     }
 
     /// The cache offended: it is told, unless it reported an error itself (RFC 8210 §5.11).
-    fn offended(&mut self, now: Time, index: usize, offence: &Offence<'_>, out: &mut Vec<Out>) {
-        let Offence(code, octets, malformed) = offence;
+    fn offended(&mut self, now: Time, index: usize, violation: &Violation<'_>, out: &mut Vec<Out>) {
+        let Violation(code, octets, malformed) = violation;
         if octets.get(1) != Some(&PduType::ErrorReport.number()) {
             let mut report = Vec::new();
             let pdu = Pdu::ErrorReport(code.number(), octets, malformed.what.as_bytes());
@@ -497,15 +498,15 @@ impl Cache {
     }
 }
 
-/// The offence of a record that does not go with what is there. The PDU of the record is not at
+/// The violation of a record that does not go with what is there. The PDU of the record is not at
 /// hand any more; the code says enough.
-fn refused<'a, V>(found: (V, bool, ErrorCode)) -> Offence<'a> {
+fn refused<'a, V>(found: (V, bool, ErrorCode)) -> Violation<'a> {
     let (_, _, code) = found;
     let what = match code {
         ErrorCode::DuplicateAnnouncement => "a record was announced twice",
         _ => "a record was withdrawn that was not there",
     };
-    Offence(code, &[], Malformed::new(0, what, "RFC 8210 §5.6"))
+    Violation(code, &[], Malformed::new(0, what, "RFC 8210 §5.6"))
 }
 
 impl Machine for Client {

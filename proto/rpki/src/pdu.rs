@@ -261,7 +261,7 @@ fn read(kind: PduType, octets: &[u8]) -> Result<Pdu<'_>, Malformed> {
             let length = cursor.be32("the length of the text is cut off")? as usize;
             let text = cursor.take(length, "the text is cut off")?;
             if !cursor.is_empty() {
-                return Err(cursor.offence("octets follow the text"));
+                return Err(cursor.violation("octets follow the text"));
             }
             Pdu::ErrorReport(half, about, text)
         }
@@ -276,10 +276,10 @@ fn checked<P>(
     address_bits: u8,
     cursor: &Cursor<'_>,
 ) -> Result<P, Malformed> {
-    let prefix = prefix.ok_or_else(|| cursor.offence("bits stand behind the prefix"))?;
+    let prefix = prefix.ok_or_else(|| cursor.violation("bits stand behind the prefix"))?;
     match bits <= max && max <= address_bits {
         true => Ok(prefix),
-        false => Err(cursor.offence("the greatest length is no length of such a prefix")),
+        false => Err(cursor.violation("the greatest length is no length of such a prefix")),
     }
 }
 

@@ -29,7 +29,7 @@ impl<'a> ComfortNoise<'a> {
         let mut cursor = Cursor::new(payload, 0, SPEC);
         let level = cursor.octet("the level is cut off")? & LEVEL;
         match cursor.rest() {
-            it if it.len() > ORDER_MAX => Err(cursor.offence("the model has no such order")),
+            it if it.len() > ORDER_MAX => Err(cursor.violation("the model has no such order")),
             coefficients => Ok(Self { level, coefficients }),
         }
     }

@@ -134,7 +134,7 @@ impl<'a> Elements<'a> {
                 Form::TwoByte => (first, usize::from(self.rest.octet(cut)?)),
             };
             if id == 0 {
-                return Err(self.rest.offence("an element has the identifier of padding"));
+                return Err(self.rest.violation("an element has the identifier of padding"));
             }
             return self.rest.take(length, cut).map(|data| Some(Element { id, data }));
         }

@@ -3,8 +3,8 @@
 use crate::names::{ContextId, OperationId};
 use sccp::codec::{Address, Routing};
 use tcap::codec::{
-    Code, Component, Dialogue, Message, MessageType, Offence, Payload, TransactionId,
-    UserInformation,
+    Code, Component, Dialogue, Message, MessageType, Payload, TransactionId, UserInformation,
+    Violation,
 };
 
 /// Subsystems of CAP (TS 23.003 §8): 146 CAP, 147 gsmSCF.
@@ -54,9 +54,9 @@ pub struct Unreadable {
     pub why: &'static str,
 }
 
-impl From<Offence> for Unreadable {
-    fn from(offence: Offence) -> Self {
-        Self { otid: offence.otid, dtid: offence.dtid, why: offence.malformed.what }
+impl From<Violation> for Unreadable {
+    fn from(violation: Violation) -> Self {
+        Self { otid: violation.otid, dtid: violation.dtid, why: violation.malformed.what }
     }
 }
 
@@ -97,7 +97,7 @@ impl<'a> Subject<'a> {
                 // A dialogue that begins with another syntax is of no protocol here.
                 Ok(_) if begins => (&[], ContextId::UNKNOWN),
                 Ok(_) => (&[], ContextId::UNTOLD),
-                Err(offence) => return Err(unreadable(offence.what)),
+                Err(violation) => return Err(unreadable(violation.what)),
             },
         };
         Ok(Self { way, message, oid, context, user })

@@ -34,15 +34,15 @@ const fn may_be_direction(attribute: &[u8]) -> bool {
 impl<'a> Media<'a> {
     pub(crate) fn head(line: &Line<'a>) -> Result<Head<'a>, Malformed> {
         let what = "a stream is not kind, port, protocol and formats";
-        let offence = Malformed::new(line.at, what, "RFC 8866 §5.14");
+        let violation = Malformed::new(line.at, what, "RFC 8866 §5.14");
         let mut words = words(line.value);
-        let mut word = || words.next().ok_or(offence);
+        let mut word = || words.next().ok_or(violation);
         let (kind, ports, protocol, first) = (word()?, word()?, word()?, word()?);
         let (port, count) = match memchr::memchr(b'/', ports) {
             Some(slash) => (&ports[..slash], Some(&ports[slash + 1..])),
             None => (ports, None),
         };
-        let small = |word| number(word).and_then(|n| u16::try_from(n).ok()).ok_or(offence);
+        let small = |word| number(word).and_then(|n| u16::try_from(n).ok()).ok_or(violation);
         let count = count.map_or(Ok(1), small)?;
         let from = first.as_ptr() as usize - line.value.as_ptr() as usize;
         Ok((kind, small(port)?, count, protocol, &line.value[from..]))

@@ -42,12 +42,12 @@ pub struct Connection<'a> {
 impl<'a> Connection<'a> {
     pub(crate) fn parse(line: &Line<'a>) -> Result<Self, Malformed> {
         let what = "a connection is not network, family and address";
-        let offence = Malformed::new(line.at, what, "RFC 8866 §5.7");
+        let violation = Malformed::new(line.at, what, "RFC 8866 §5.7");
         let mut words = words(line.value);
-        let mut word = || words.next().ok_or(offence);
+        let mut word = || words.next().ok_or(violation);
         let (net, family, whole) = (word()?, word()?, word()?);
         if words.next().is_some() {
-            return Err(offence);
+            return Err(violation);
         }
         let end = memchr::memchr(b'/', whole).unwrap_or(whole.len());
         Ok(Self { net, family, address: &whole[..end], suffix: &whole[end..] })
@@ -225,15 +225,15 @@ fn required<'a>(
 
 fn origin<'a>(line: &Line<'a>) -> Result<Origin<'a>, Malformed> {
     let what = "an origin is not user, number, version, network, family and address";
-    let offence = Malformed::new(line.at, what, "RFC 8866 §5.2");
+    let violation = Malformed::new(line.at, what, "RFC 8866 §5.2");
     let mut words = words(line.value);
-    let mut word = || words.next().ok_or(offence);
+    let mut word = || words.next().ok_or(violation);
     let username = word()?;
-    let session_id = number(word()?).ok_or(offence)?;
-    let version = number(word()?).ok_or(offence)?;
+    let session_id = number(word()?).ok_or(violation)?;
+    let version = number(word()?).ok_or(violation)?;
     let (net, family, address) = (word()?, word()?, word()?);
     if words.next().is_some() {
-        return Err(offence);
+        return Err(violation);
     }
     Ok(Origin { username, session_id, version, net, family, address })
 }

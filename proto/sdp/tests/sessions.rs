@@ -56,7 +56,7 @@ fn a_session_gives_its_origin_and_its_streams() {
 }
 
 #[test]
-fn every_offence_is_refused_at_its_place() {
+fn every_violation_is_refused_at_its_place() {
     let cases = [
         ("", 0),
         ("x=0\r\n", 0),
@@ -77,9 +77,9 @@ fn every_offence_is_refused_at_its_place() {
         ("v=0\r\no=- 1 1 IN IP4 h\r\ns=\0\r\nt=0 0\r\n", 25),
     ];
     for (text, at) in cases {
-        let offence = Session::parse(text.as_bytes()).unwrap_err();
-        assert_eq!(offence.at, at, "{text:?}: {offence}");
-        assert!(offence.spec.starts_with("RFC 8866 §"));
+        let violation = Session::parse(text.as_bytes()).unwrap_err();
+        assert_eq!(violation.at, at, "{text:?}: {violation}");
+        assert!(violation.spec.starts_with("RFC 8866 §"));
     }
 }
 
@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// No byte sequence makes the reader panic, and offences lie inside the text.
+    /// No byte sequence makes the reader panic, and violations lie inside the text.
     #[test]
     fn no_mutation_panics(at in 0usize..400, byte: u8, cut in 0usize..400) {
         let mut bytes = CALL.as_bytes().to_vec();
@@ -162,7 +162,7 @@ proptest! {
                     let _ = (media.is_on_hold(), media.is_ready(), media.rtcp_port());
                 }
             }
-            Err(offence) => prop_assert!(offence.at <= bytes.len()),
+            Err(violation) => prop_assert!(violation.at <= bytes.len()),
         }
     }
 }

@@ -222,9 +222,9 @@ fn number(parameter: &Parameter<'_>) -> Result<u32, Malformed> {
     let text = core::str::from_utf8(parameter.value).ok();
     let is_number = |text: &&str| text.bytes().all(|octet| octet.is_ascii_digit());
     let number = text.filter(is_number).and_then(|text| text.parse().ok());
-    number.ok_or(parameter.offence("it is no number of 32 bits"))
+    number.ok_or(parameter.violation("it is no number of 32 bits"))
 }
 
 fn port(parameter: &Parameter<'_>) -> Result<u16, Malformed> {
-    u16::try_from(number(parameter)?).map_err(|_| parameter.offence("it is no port"))
+    u16::try_from(number(parameter)?).map_err(|_| parameter.violation("it is no port"))
 }

@@ -86,7 +86,7 @@ impl Parameter<'_> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    pub fn offence(&self, what: &'static str) -> Malformed {
+    pub fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 }
@@ -107,13 +107,13 @@ impl Mechanism {
             };
             let parameter = Parameter { name, value, at };
             if name.is_empty() || !name.iter().all(|octet| is_token(*octet)) {
-                return Err(parameter.offence("a parameter has no name"));
+                return Err(parameter.violation("a parameter has no name"));
             }
             if !is_value(value) {
-                return Err(parameter.offence("a quoted value has no end"));
+                return Err(parameter.violation("a quoted value has no end"));
             }
             if parameters.iter().any(|it| it.name.eq_ignore_ascii_case(name)) {
-                return Err(parameter.offence("a parameter comes twice"));
+                return Err(parameter.violation("a parameter comes twice"));
             }
             parameters.push(parameter);
         }
@@ -121,7 +121,7 @@ impl Mechanism {
             None => None,
             Some(place) => {
                 let it = parameters.remove(place);
-                Some(Q::read(it.value).ok_or(it.offence("the preference is none"))?)
+                Some(Q::read(it.value).ok_or(it.violation("the preference is none"))?)
             }
         };
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());

@@ -93,8 +93,8 @@ impl<'a> NameAddr<'a> {
         let bracket = match value.get(start) {
             Some(b'<') => start,
             Some(b'"') => {
-                let offence = Malformed::new(start, "quoted string without its end", SPEC);
-                let end = octet::quoted_end(value, start).ok_or(offence)?;
+                let violation = Malformed::new(start, "quoted string without its end", SPEC);
+                let end = octet::quoted_end(value, start).ok_or(violation)?;
                 self.display = &value[start..end];
                 octet::skip_space(value, end)
             }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_none_is_refused_with_its_offence() {
+    fn an_address_that_is_none_is_refused_with_its_violation() {
         for (text, at, what) in [
             ("\"Mr. J. User <sip:j@b>", 0, "quoted string without its end"),
             ("\"A\" sip:a@b", 4, "display name without <URI>"),
@@ -208,8 +208,8 @@ mod tests {
             ("", 0, "URI without a scheme"),
             ("<sip:a@b>;tag=1,<sip:c@d>", 15, "comma or question mark in a single value"),
         ] {
-            let offence = NameAddr::parse(text.as_bytes()).unwrap_err();
-            assert_eq!((offence.at, offence.what), (at, what), "{text}");
+            let violation = NameAddr::parse(text.as_bytes()).unwrap_err();
+            assert_eq!((violation.at, violation.what), (at, what), "{text}");
             let mut tagged = NameAddr::EMPTY;
             assert!(tagged.read_tagged(text.as_bytes()).is_err(), "{text}");
         }

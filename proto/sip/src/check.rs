@@ -36,7 +36,7 @@ impl Message<'_> {
 /// Holds one line's value to the grammar of its header, as [`Message::check`] does.
 ///
 /// # Errors
-/// The first offence; its offset counts from the start of the value.
+/// The first violation; its offset counts from the start of the value.
 pub fn check_header(header: Header, value: &[u8]) -> Result<(), Malformed> {
     check_line(&Line { header, name: b"", value, raw: b"" })
 }
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     fn check(header: Header, value: &str) -> Result<(), &'static str> {
-        check_header(header, value.as_bytes()).map_err(|offence| offence.what)
+        check_header(header, value.as_bytes()).map_err(|violation| violation.what)
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn frame(buffer: &[u8]) -> Framing {
         }
         Ok(None) if buffer.len() < MESSAGE_BYTES_MAX => Framing::Partial,
         Ok(_) => Framing::Broken(Malformed::new(head.len(), "message is too long", SPEC)),
-        Err(offence) => Framing::Broken(offence),
+        Err(violation) => Framing::Broken(violation),
     }
 }
 
@@ -89,8 +89,8 @@ fn content_length(line: &[u8], start: usize, is_folded: bool) -> Result<Option<u
     let value = octet::trim(line.get(colon + 1..).unwrap_or(b""));
     let length = octet::number(value, MESSAGE_BYTES_MAX as u64).filter(|_| !is_folded);
     let what = "Content-Length is not a number within the limit";
-    let offence = Malformed::new(start, what, "RFC 3261 §20.14");
-    length.map(Some).ok_or(offence)
+    let violation = Malformed::new(start, what, "RFC 3261 §20.14");
+    length.map(Some).ok_or(violation)
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
             ("A".repeat(MESSAGE_BYTES_MAX), "message is too long"),
         ] {
             match frame(text.as_bytes()) {
-                Framing::Broken(offence) => assert_eq!(offence.what, what),
+                Framing::Broken(violation) => assert_eq!(violation.what, what),
                 other => panic!("{text:?} gave {other:?}"),
             }
         }

@@ -40,7 +40,7 @@ impl<'a> LineEnds<'a> {
     pub fn step(&mut self) -> Result<usize, Malformed> {
         while self.ends == 0 {
             if self.odd != 0 || self.block + BLOCK >= self.bytes.len() {
-                return Err(self.offence());
+                return Err(self.violation());
             }
             self.block += BLOCK;
             self.look();
@@ -62,7 +62,7 @@ impl<'a> LineEnds<'a> {
 
     /// Why there is no line end.
     #[cold]
-    fn offence(&self) -> Malformed {
+    fn violation(&self) -> Malformed {
         let octets = self.bytes.len();
         let (at, what) = match self.odd {
             0 if self.is_cut => (octets - 1, ALONE),
@@ -124,7 +124,11 @@ mod tests {
                     let mut from = start;
                     for _ in 0..4 {
                         let wanted = slow(&text, from);
-                        assert_eq!(ends.step().map_err(|offence| offence.at), wanted, "{text:?}");
+                        assert_eq!(
+                            ends.step().map_err(|violation| violation.at),
+                            wanted,
+                            "{text:?}"
+                        );
                         let Ok(end) = wanted else { break };
                         from = end + 2;
                     }

@@ -14,7 +14,7 @@ pub struct Param<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// The parameters in `bytes`, which begins with `;` or is empty; ends at the first offence.
+/// The parameters in `bytes`, which begins with `;` or is empty; ends at the first violation.
 #[derive(Debug, Clone)]
 pub struct Params<'a> {
     bytes: &'a [u8],
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_without_a_name_or_value_is_an_offence() {
+    fn a_parameter_without_a_name_or_value_is_a_violation() {
         for (text, what) in [
             (&b";;a"[..], "parameter without a name"),
             (b";", "parameter without a name"),

@@ -12,7 +12,7 @@ use crate::uri::Uri;
 use crate::via::Via;
 use wire::Malformed;
 
-/// The offence that wants a 505 and not a 400 (RFC 3261 §21.5.6).
+/// The violation that wants a 505 and not a 400 (RFC 3261 §21.5.6).
 pub const WRONG_VERSION: &str = "version is not SIP/2.0";
 /// Octets of a header's name.
 pub const HEADER_NAME_BYTES_MAX: usize = 255;
@@ -122,13 +122,13 @@ impl<'a> Message<'a> {
             Header::CallId => self.call_id = call_id(value)?,
             Header::CSeq => self.cseq = CSeq::parse(value)?,
             Header::MaxForwards => {
-                let offence = Malformed::new(0, "Max-Forwards is not 0 to 255", header.spec());
-                self.max_forwards = Some(octet::number(value, u8::MAX.into()).ok_or(offence)?);
+                let violation = Malformed::new(0, "Max-Forwards is not 0 to 255", header.spec());
+                self.max_forwards = Some(octet::number(value, u8::MAX.into()).ok_or(violation)?);
             }
             Header::ContentLength => {
                 let what = "Content-Length is not a number within the limit";
-                let offence = Malformed::new(0, what, header.spec());
-                *length = Some(octet::number(value, MESSAGE_BYTES_MAX as u64).ok_or(offence)?);
+                let violation = Malformed::new(0, what, header.spec());
+                *length = Some(octet::number(value, MESSAGE_BYTES_MAX as u64).ok_or(violation)?);
             }
             _ => {}
         }

@@ -13,27 +13,27 @@ use crate::parse::{self, WRONG_VERSION};
 use crate::write::Writer;
 use wire::Malformed;
 
-/// The section of an offence that asks for 513 (Message Too Large).
+/// The section of a violation that asks for 513 (Message Too Large).
 pub const TOO_LARGE_SPEC: &str = "RFC 3261 §21.5.7";
 
-/// The status an offence asks for: 505 for another version, 513 for too many octets or lines, 400
+/// The status a violation asks for: 505 for another version, 513 for too many octets or lines, 400
 /// for all else.
 #[must_use]
-pub fn status(offence: &Malformed) -> u16 {
-    match offence.what {
+pub fn status(violation: &Malformed) -> u16 {
+    match violation.what {
         WRONG_VERSION => 505,
-        _ if offence.spec == TOO_LARGE_SPEC => 513,
+        _ if violation.spec == TOO_LARGE_SPEC => 513,
         _ => 400,
     }
 }
 
 /// Appends the refusal of the request in `bytes` that [`Message::parse`] found malformed; the
-/// reason phrase names the offence (RFC 3261 §21.4.1), `tag` becomes To's tag if it has none.
+/// reason phrase names the violation (RFC 3261 §21.4.1), `tag` becomes To's tag if it has none.
 ///
 /// Appends nothing and returns `None` when no answer may be given: it is a response or an ACK, or
 /// there is no Via at all. Otherwise returns the status; the answer goes back to where the request
 /// came from, because its Via may be what is malformed.
-pub fn refuse(bytes: &[u8], offence: &Malformed, tag: &[u8], out: &mut Vec<u8>) -> Option<u16> {
+pub fn refuse(bytes: &[u8], violation: &Malformed, tag: &[u8], out: &mut Vec<u8>) -> Option<u16> {
     if bytes.len() > crate::MESSAGE_BYTES_MAX || bytes.get(..4).is_some_and(is_response) {
         return None;
     }
@@ -43,8 +43,8 @@ pub fn refuse(bytes: &[u8], offence: &Malformed, tag: &[u8], out: &mut Vec<u8>) 
     }
     let head = memchr::memchr(b'\n', bytes)? + 1;
     let begin = out.len();
-    let status = status(offence);
-    let reason = if status == 505 { crate::reason(505) } else { offence.what };
+    let status = status(violation);
+    let reason = if status == 505 { crate::reason(505) } else { violation.what };
     let mut writer = Writer::response(out, status, reason.as_bytes());
     let is_answerable = copy_lines(bytes, head, tag, &mut writer);
     writer.end();
@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn an_unreadable_request_gets_an_answer_with_its_own_lines() {
-        let offence = Message::parse(REQUEST.as_bytes()).unwrap_err();
+        let violation = Message::parse(REQUEST.as_bytes()).unwrap_err();
         let mut out = Vec::new();
-        assert_eq!(refuse(REQUEST.as_bytes(), &offence, b"t1", &mut out), Some(505));
+        assert_eq!(refuse(REQUEST.as_bytes(), &violation, b"t1", &mut out), Some(505));
         let expected = "SIP/2.0 505 Version Not Supported\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\n\
             From: <sip:x@y>;tag=1\r\nTo: \"unbalanced <sip:a@b>;tag=t1\r\nCall-ID: c\r\n\
             CSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n";
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_response_an_ack_and_a_request_without_via_get_no_answer() {
-        let offence = Malformed::new(0, "any", "RFC 3261 §7");
+        let violation = Malformed::new(0, "any", "RFC 3261 §7");
         for text in [
             "SIP/2.0 999 Odd\r\nVia: SIP/2.0/UDP h\r\n\r\n",
             "ACK sip:a@b SIP/2.0\r\nVia: SIP/2.0/UDP h\r\n\r\n",
@@ -164,7 +164,7 @@ mod tests {
             "",
         ] {
             let mut out = Vec::new();
-            assert_eq!(refuse(text.as_bytes(), &offence, b"t", &mut out), None, "{text}");
+            assert_eq!(refuse(text.as_bytes(), &violation, b"t", &mut out), None, "{text}");
             assert!(out.is_empty());
         }
     }

@@ -111,8 +111,8 @@ impl<'a> Uri<'a> {
         let mut at = host_end;
         if bytes.get(at) == Some(&b':') {
             let (port, end) = octet::digits(bytes, at + 1, u16::MAX.into());
-            let offence = Malformed::new(at + 1, "port is not 0 to 65535", SPEC);
-            uri.port = Some(port.ok_or(offence)?);
+            let violation = Malformed::new(at + 1, "port is not 0 to 65535", SPEC);
+            uri.port = Some(port.ok_or(violation)?);
             at = end;
         }
         if at < bytes.len() {
@@ -250,10 +250,10 @@ fn host_end(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
 
 /// The position behind the `]` of the IPv6 reference that opens at `start`.
 pub(crate) fn ipv6_end(bytes: &[u8], start: usize) -> Result<usize, Malformed> {
-    let offence = Malformed::new(start, "IPv6 reference is no IPv6 address in [ ]", SPEC);
+    let violation = Malformed::new(start, "IPv6 reference is no IPv6 address in [ ]", SPEC);
     let window = &bytes[start..bytes.len().min(start + IPV6_TEXT_MAX + 2)];
-    let close = memchr::memchr(b']', window).ok_or(offence)?;
-    ipv6(&window[1..close]).ok_or(offence)?;
+    let close = memchr::memchr(b']', window).ok_or(violation)?;
+    ipv6(&window[1..close]).ok_or(violation)?;
     Ok(start + close + 1)
 }
 
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn offences_are_named_where_they_stand() {
+    fn violations_are_named_where_they_stand() {
         for (text, at, what) in [
             ("", 0, "URI without a scheme"),
             ("user@example.com", 0, "URI without a scheme"),
@@ -381,8 +381,8 @@ mod tests {
             ("tel:", 4, "tel: without a number"),
             ("tel:-", 4, "tel: without a number"),
         ] {
-            let offence = Uri::parse(text.as_bytes()).unwrap_err();
-            assert_eq!((offence.at, offence.what), (at, what), "{text}");
+            let violation = Uri::parse(text.as_bytes()).unwrap_err();
+            assert_eq!((violation.at, violation.what), (at, what), "{text}");
         }
     }
 

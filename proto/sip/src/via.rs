@@ -105,12 +105,12 @@ impl<'a> Via<'a> {
                 (5, None) if octet::same(param.name, b"rport") => self.rport = Some(None),
                 (5, Some(text)) if octet::same(param.name, b"rport") => {
                     let port = octet::number(text, u16::MAX.into());
-                    let offence = Malformed::new(at, "rport is not a port", "RFC 3581 §3");
-                    self.rport = Some(Some(port.ok_or(offence)?));
+                    let violation = Malformed::new(at, "rport is not a port", "RFC 3581 §3");
+                    self.rport = Some(Some(port.ok_or(violation)?));
                 }
                 (3, Some(text)) if octet::same(param.name, b"ttl") => {
-                    let offence = Malformed::new(at, "ttl is not 0 to 255", SPEC);
-                    self.ttl = Some(octet::number(text, u8::MAX.into()).ok_or(offence)?);
+                    let violation = Malformed::new(at, "ttl is not 0 to 255", SPEC);
+                    self.ttl = Some(octet::number(text, u8::MAX.into()).ok_or(violation)?);
                 }
                 _ => {}
             }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn offences_are_named_where_they_stand() {
+    fn violations_are_named_where_they_stand() {
         for (text, at, what) in [
             (&b"SIP/3.0/UDP h"[..], 4, "Via is not of SIP/2.0"),
             (b"SIP/2.0/ ;", 9, "Via without a transport"),
@@ -228,8 +228,8 @@ mod tests {
             (b"SIP/2.0/UDP h:99999", 14, "sent-by port is not 0 to 65535"),
             (b"SIP/2.0/UDP h;;,", 14, "parameter without a name"),
         ] {
-            let offence = Via::parse(text).unwrap_err();
-            assert_eq!((offence.at, offence.what), (at, what));
+            let violation = Via::parse(text).unwrap_err();
+            assert_eq!((violation.at, violation.what), (at, what));
         }
     }
 }

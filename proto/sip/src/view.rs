@@ -18,19 +18,19 @@ use crate::octet;
 use wire::Malformed;
 
 /// A decimal number of 32 bits and the parameters behind it.
-fn number_with_params(value: &[u8], offence: Malformed) -> Result<(u32, &[u8]), Malformed> {
+fn number_with_params(value: &[u8], violation: Malformed) -> Result<(u32, &[u8]), Malformed> {
     let end = octet::run(value, 0, octet::DIGIT);
-    let number = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)?;
+    let number = octet::number(&value[..end], u32::MAX.into()).ok_or(violation)?;
     let params = octet::skip_space(value, end);
     crate::param::check(&value[params..]).map_err(|m| m.shifted(params))?;
     Ok((number, &value[params..]))
 }
 
 /// A token and the parameters behind it.
-fn token_with_params(value: &[u8], offence: Malformed) -> Result<(&[u8], &[u8]), Malformed> {
+fn token_with_params(value: &[u8], violation: Malformed) -> Result<(&[u8], &[u8]), Malformed> {
     let end = octet::run(value, 0, octet::TOKEN);
     if end == 0 {
-        return Err(offence);
+        return Err(violation);
     }
     let params = octet::skip_space(value, end);
     crate::param::check(&value[params..]).map_err(|m| m.shifted(params))?;

@@ -110,11 +110,11 @@ impl Address {
     /// # Errors
     /// More than 20 digits, or cut off.
     pub fn read(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
-        let offence = Malformed::new(cursor.at(), "an address of more than 20 digits", SPEC);
+        let violation = Malformed::new(cursor.at(), "an address of more than 20 digits", SPEC);
         let semi_octets = cursor.octet("the length of an address lacks")?;
         let count = usize::from(semi_octets).div_ceil(2);
         if count > VALUE_MAX {
-            return Err(offence);
+            return Err(violation);
         }
         let kind = cursor.octet("the type of an address lacks")?;
         let octets = cursor.take(count, "an address is cut off")?;

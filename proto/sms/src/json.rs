@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
 pub(crate) fn number(text: &mut Text<'_>) -> Result<u8, Malformed> {
     text.peek();
     let before = *text;
-    u8::try_from(text.integer()?).map_err(|_| before.offence("more than an octet"))
+    u8::try_from(text.integer()?).map_err(|_| before.violation("more than an octet"))
 }
 
 /// Appends an octet by its name, or as a number.
@@ -74,14 +74,14 @@ pub(crate) fn named_from(
         return number(text);
     }
     let before = *text;
-    of(&text.string()?).ok_or_else(|| before.offence("no value of that name"))
+    of(&text.string()?).ok_or_else(|| before.violation("no value of that name"))
 }
 
 /// Octets of a length that is told.
 pub(crate) fn octets<const N: usize>(text: &mut Text<'_>) -> Result<[u8; N], Malformed> {
     text.peek();
     let before = *text;
-    text.hex()?.try_into().map_err(|_| before.offence("not as many octets as the value has"))
+    text.hex()?.try_into().map_err(|_| before.violation("not as many octets as the value has"))
 }
 
 /// The name of a row among all.
@@ -147,7 +147,7 @@ fn members(text: &mut Text<'_>) -> Result<Members, Malformed> {
             "length" => it.length = Some(number(text)?),
             "kind" => it.kind = Some(number(text)?),
             "octets" => it.octets = Some(text.hex()?),
-            _ => return Err(text.offence("no member of an address")),
+            _ => return Err(text.violation("no member of an address")),
         }
         Ok(())
     })?;
@@ -169,7 +169,7 @@ pub(crate) fn address_from(text: &mut Text<'_>) -> Result<Address, Malformed> {
             .and_then(|(length, kind)| Address::of_parts(length, kind, octets)),
         _ => None,
     };
-    found.ok_or_else(|| before.offence("no address"))
+    found.ok_or_else(|| before.violation("no address"))
 }
 
 /// Appends an address of an RP message: likewise, its other form `{"octets":…}`, and `null` where
@@ -205,5 +205,5 @@ pub(crate) fn rp_address_from(text: &mut Text<'_>) -> Result<RpAddress, Malforme
         (None, Some(octets)) => RpAddress::of(octets).ok(),
         _ => None,
     };
-    found.ok_or_else(|| before.offence("no address"))
+    found.ok_or_else(|| before.violation("no address"))
 }

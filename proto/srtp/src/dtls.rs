@@ -98,26 +98,26 @@ impl Fingerprint {
     /// Not a name and pairs of hexadecimal digits, or another number of them than the hash has.
     pub fn parse(value: &[u8]) -> Result<Option<Self>, Malformed> {
         const SPEC: &str = "RFC 8122 §5";
-        let offence = |at| Malformed::new(at, "a fingerprint is no hash and its octets", SPEC);
-        let space = value.iter().position(|&octet| octet == b' ').ok_or(offence(0))?;
+        let violation = |at| Malformed::new(at, "a fingerprint is no hash and its octets", SPEC);
+        let space = value.iter().position(|&octet| octet == b' ').ok_or(violation(0))?;
         let name = &value[..space];
         let known =
             Hash::ALL.into_iter().find(|it| name.eq_ignore_ascii_case(it.name().as_bytes()));
         let Some(hash) = known else { return Ok(None) };
         let (mut digest, mut count) = ([0; DIGEST_MAX], 0);
         for pair in value[space + 1..].trim_ascii().split(|&octet| octet == b':') {
-            let [high, low] = pair else { return Err(offence(space + 1)) };
+            let [high, low] = pair else { return Err(violation(space + 1)) };
             let digit =
                 |octet: u8| char::from(octet).to_digit(16).and_then(|it| it.try_into().ok());
             let (high, low): (Option<u8>, Option<u8>) = (digit(*high), digit(*low));
-            let (Some(high), Some(low)) = (high, low) else { return Err(offence(space + 1)) };
-            *digest.get_mut(count).ok_or(offence(space + 1))? = high << 4 | low;
+            let (Some(high), Some(low)) = (high, low) else { return Err(violation(space + 1)) };
+            *digest.get_mut(count).ok_or(violation(space + 1))? = high << 4 | low;
             count += 1;
         }
         if count == hash.octets() {
             Ok(Some(Self { hash, digest }))
         } else {
-            Err(offence(space + 1))
+            Err(violation(space + 1))
         }
     }
 }
@@ -247,8 +247,8 @@ impl Description {
             return Ok(None);
         }
         let setup = values("setup").next().map_or(Ok(Setup::Active), |value| {
-            let offence = Malformed::new(0, "a setup is none of its words", "RFC 4145 §4");
-            Setup::parse(value.trim_ascii()).ok_or(offence)
+            let violation = Malformed::new(0, "a setup is none of its words", "RFC 4145 §4");
+            Setup::parse(value.trim_ascii()).ok_or(violation)
         })?;
         let tls_id = values("tls-id").next().map(tls_id).transpose()?;
         Ok(Some(Self { fingerprints, setup, tls_id }))

@@ -39,7 +39,7 @@ pub(crate) fn read(value: &[u8], at: usize) -> Result<SocketAddr, Malformed> {
     };
     match cursor.is_empty() {
         true => Ok(SocketAddr::new(address, port)),
-        false => Err(cursor.offence("octets follow the address")),
+        false => Err(cursor.violation("octets follow the address")),
     }
 }
 

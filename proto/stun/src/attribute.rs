@@ -92,8 +92,8 @@ impl<'a> Attribute<'a> {
     /// One of another length.
     pub fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
         let spec = self.kind().map_or(SPEC, AttributeType::spec);
-        let offence = Malformed::new(self.at, "an attribute does not have its length", spec);
-        self.value.try_into().map_err(|_| offence)
+        let violation = Malformed::new(self.at, "an attribute does not have its length", spec);
+        self.value.try_into().map_err(|_| violation)
     }
 
     pub(crate) fn take(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {

@@ -81,25 +81,25 @@ impl<'a> Message<'a> {
         let length = usize::from(cursor.be16(cut)?);
         let cookie = cursor.array::<4>(cut)?;
         let transaction = TransactionId(cursor.array(cut)?);
-        let offence = |at, what| Err(Malformed::new(at, what, SPEC));
+        let violation = |at, what| Err(Malformed::new(at, what, SPEC));
         if number & 0xC000 != 0 {
-            return offence(0, "the first two bits are not zero");
+            return violation(0, "the first two bits are not zero");
         }
         if cookie != COOKIE {
-            return offence(4, "the magic cookie lacks");
+            return violation(4, "the magic cookie lacks");
         }
         if !length.is_multiple_of(4) || length != cursor.rest().len() {
-            return offence(2, "the length is not that of the datagram");
+            return violation(2, "the length is not that of the datagram");
         }
         if datagram.len() > MESSAGE_BYTES_MAX {
-            return offence(2, "the message is too long");
+            return violation(2, "the message is too long");
         }
         let mut count = 0;
         while !cursor.is_empty() {
             Attribute::take(&mut cursor)?;
             count += 1;
             if count > ATTRIBUTES_MAX {
-                return Err(cursor.offence("there are too many attributes"));
+                return Err(cursor.violation("there are too many attributes"));
             }
         }
         let class = match number >> 7 & 2 | number >> 4 & 1 {

@@ -7,7 +7,7 @@
 //!      │──dialogue──→ Dialogue::read: AARQ, AARE, ABRT, unidialogue
 //!      └──components()──→ Component: invoke, results, error, reject
 //! ```
-//! What is wrong with a message says how it is answered: an [`Offence`] carries the P-Abort cause
+//! What is wrong with a message says how it is answered: an [`Violation`] carries the P-Abort cause
 //! (Q.773 §3.3) and the transaction that it goes to; that of a component is the [`Problem`] of its
 //! reject (Q.773 §3.7).
 //!

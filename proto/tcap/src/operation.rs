@@ -57,7 +57,7 @@ pub fn check(
             None => kind.check(element),
         },
         (Some(_), None) => Err(Malformed::new(0, "a parameter lacks", spec)),
-        (None, Some(element)) => Err(element.offence("a parameter that does not belong", spec)),
+        (None, Some(element)) => Err(element.violation("a parameter that does not belong", spec)),
     }
 }
 

@@ -128,8 +128,8 @@ impl Client {
         let read = match read {
             Ok(read) => read,
             // One message is no reason to lose all other dialogues.
-            Err(offence) => {
-                told(ClientEvent::Unread(offence));
+            Err(violation) => {
+                told(ClientEvent::Unread(violation));
                 return Ok(());
             }
         };

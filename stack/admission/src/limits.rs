@@ -12,7 +12,7 @@ mod restore;
 
 use crate::config::{CallLimit, Resources};
 use machine::{Duration, Time};
-use overload::{Counters, Limit, NOBODY, Offence, Share, Stock, UNCOUNTED, Users};
+use overload::{Counters, Limit, NOBODY, Share, Stock, UNCOUNTED, Users, Violation};
 use sip_stack::realm::RealmId;
 
 /// The answer to what exceeds a limit, unless the configuration says otherwise: the called side
@@ -226,10 +226,10 @@ impl Limits {
         }
         let counters = self.counters_of(asking);
         for counter in counters {
-            self.counters.check(now, counter).map_err(|(kind, offence, answer)| Excess {
+            self.counters.check(now, counter).map_err(|(kind, violation, answer)| Excess {
                 kind,
                 counter,
-                is_rate: offence == Offence::Rate,
+                is_rate: violation == Violation::Rate,
                 answer,
             })?;
         }
@@ -247,10 +247,10 @@ impl Limits {
     fn subscriber(&mut self, now: Time, asking: &Asking) -> Result<u32, Excess> {
         let limit = self.subscriber_limits.get(usize::from(asking.realm.0)).copied();
         let Some(limit) = limit.filter(Limit::is_on) else { return Ok(NOBODY) };
-        self.subscribers.admit(now, asking.subscriber, &limit).map_err(|offence| Excess {
+        self.subscribers.admit(now, asking.subscriber, &limit).map_err(|violation| Excess {
             kind: Kind::Subscriber,
             counter: UNCOUNTED,
-            is_rate: offence == Offence::Rate,
+            is_rate: violation == Violation::Rate,
             answer: limit.answer,
         })
     }

@@ -3,7 +3,7 @@
 use crate::Speaker;
 use crate::peers::{Ending, Held};
 use bgp::In;
-use bgp::codec::{Cease, Notice, Offence, RefreshKind, write_communication};
+use bgp::codec::{Cease, Notice, RefreshKind, Violation, write_communication};
 use bgp::family::{Family, FamilySet};
 use machine::Time;
 use rib::PeerId;
@@ -80,25 +80,25 @@ impl Speaker {
         &mut self,
         now: Time,
         id: PeerId,
-        offence: &Offence,
+        violation: &Violation,
         message: &[u8],
         out: &mut Effects,
     ) {
         let Some(connection) = self.peers.get(id).and_then(|peer| peer.up) else { return };
         self.counts.offended += 1;
-        self.note(now, id, format!("it offended: {}", offence.malformed));
+        self.note(now, id, format!("it offended: {}", violation.malformed));
         let mut data = Vec::new();
-        offence.write_data(message, &mut data);
-        self.tell(now, id, In::Refuse(connection, offence.notice, data), out);
+        violation.write_data(message, &mut data);
+        self.tell(now, id, In::Refuse(connection, violation.notice, data), out);
     }
 
     /// An UPDATE of a peer offended, and the session goes on (RFC 7606).
-    pub fn tolerate(&mut self, now: Time, id: PeerId, offence: &Offence) {
+    pub fn tolerate(&mut self, now: Time, id: PeerId, violation: &Violation) {
         self.counts.tolerated += 1;
         if let Some(peer) = self.peers.get_mut(id) {
             peer.tolerated += 1;
-            let (approach, malformed) = (offence.approach.name(), offence.malformed);
-            peer.offence = Some(Ending { at: now, text: format!("{malformed}: {approach}") });
+            let (approach, malformed) = (violation.approach.name(), violation.malformed);
+            peer.violation = Some(Ending { at: now, text: format!("{malformed}: {approach}") });
         }
     }
 

@@ -76,7 +76,7 @@ pub struct Peer {
     /// UPDATEs that offended without ending the session.
     pub tolerated: u64,
     /// The last of them.
-    pub offence: Option<Ending>,
+    pub violation: Option<Ending>,
     /// The families of which it has more routes than its limit warns of.
     pub warned: FamilySet,
     /// The families of which it has told all that it had when its session came to stand.
@@ -112,7 +112,7 @@ impl Peer {
             held,
             ending: None,
             tolerated: 0,
-            offence: None,
+            violation: None,
             warned: FamilySet::EMPTY,
             ended: FamilySet::EMPTY,
             flaps_before: 0,

@@ -148,9 +148,9 @@ impl Speaker {
                 self.counts.failed += 1;
                 self.ended(now, id, &cause);
             }
-            Indication::Offended(offence) => {
+            Indication::Offended(violation) => {
                 self.counts.offended += 1;
-                self.note(now, id, format!("it offended: {}", offence.malformed));
+                self.note(now, id, format!("it offended: {}", violation.malformed));
             }
             Indication::Refresh(family, kind) => {
                 self.counts.refreshes += 1;

@@ -114,7 +114,7 @@ impl Post {
                 dialogues: cursor.be32(CUT)?,
                 hears: u16::from_be_bytes(cursor.array(CUT)?),
             }),
-            _ => return Err(cursor.offence("no post of this kind")),
+            _ => return Err(cursor.violation("no post of this kind")),
         })
     }
 }
@@ -127,7 +127,7 @@ fn write_ways(kind: u8, ways: &[PointCode], out: &mut Vec<u8>) {
 fn read_ways(cursor: &mut Cursor<'_>) -> Result<Vec<PointCode>, Malformed> {
     let (codes, behind) = cursor.rest().as_chunks::<4>();
     if !behind.is_empty() {
-        return Err(cursor.offence(CUT));
+        return Err(cursor.violation(CUT));
     }
     let codes = codes.iter().map(|it| PointCode::new(u32::from_be_bytes(*it)));
     Ok(codes.flatten().collect())
@@ -148,7 +148,7 @@ fn read_transfer(cursor: &mut Cursor<'_>) -> Result<Transfer, Malformed> {
     let network = (has != 0).then_some(NetworkAppearance(number));
     let mut code = || {
         let it = read_point_code(cursor)?;
-        it.ok_or_else(|| cursor.offence("no point code"))
+        it.ok_or_else(|| cursor.violation("no point code"))
     };
     let (opc, dpc) = (code()?, code()?);
     let [si, ni, mp, sls] = cursor.array(CUT)?;

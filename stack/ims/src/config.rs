@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_valid_and_every_offence_is_named() {
+    fn the_default_is_valid_and_every_violation_is_named() {
         let mut issues = Vec::new();
         Ipsec::default().validate(&mut issues);
         assert_eq!(issues, []);

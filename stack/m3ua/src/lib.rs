@@ -37,6 +37,6 @@ pub fn frame(buffer: &[u8]) -> Frame {
         Framing::Partial => Frame::Partial,
         Framing::Message(octets) => Frame::Message(octets),
         Framing::Padding(octets) => Frame::Skip(octets),
-        Framing::Broken(offence) => Frame::Broken(offence.malformed.what),
+        Framing::Broken(violation) => Frame::Broken(violation.malformed.what),
     }
 }

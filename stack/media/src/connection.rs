@@ -67,7 +67,7 @@ pub(crate) enum Heard {
     Nothing,
     Message(Message),
     /// It is nothing that could be understood, or proves nothing: why.
-    Offence(&'static str),
+    Violation(&'static str),
 }
 
 #[derive(Debug)]
@@ -262,34 +262,36 @@ impl Connection {
         }
         let message = match read(bytes) {
             Ok(Some((envelope, _))) => envelope.message,
-            Ok(None) => return Heard::Offence("a message is cut off"),
-            Err(offence) => return Heard::Offence(offence.what),
+            Ok(None) => return Heard::Violation("a message is cut off"),
+            Err(violation) => return Heard::Violation(violation.what),
         };
         self.heard = now;
         match (self.state, message) {
             (State::Proving(_), Message::Challenge { nonce }) => self.prove(nonce),
             (State::Proving(_), Message::Prove { proofs, .. }) => {
                 if !self.is_proved(&proofs) {
-                    return Heard::Offence("the media controller does not have the key");
+                    return Heard::Violation("the media controller does not have the key");
                 }
                 self.greet(now, own);
                 Heard::Nothing
             }
-            (State::Proving(_), _) => Heard::Offence("something came before the proof of the key"),
+            (State::Proving(_), _) => {
+                Heard::Violation("something came before the proof of the key")
+            }
             (State::Greeting(_), message @ Message::Hello { version, .. }) => {
                 if version == 0 {
-                    return Heard::Offence("the media controller has no version");
+                    return Heard::Violation("the media controller has no version");
                 }
                 self.state = State::Up;
                 self.silence = if version >= 2 { SILENCE } else { SILENCE_1 };
                 Heard::Message(message)
             }
             (State::Greeting(_), Message::Challenge { .. }) => {
-                Heard::Offence("the media controller wants a key")
+                Heard::Violation("the media controller wants a key")
             }
             (State::Up, Message::Ack { number }) => {
                 if number > self.number {
-                    return Heard::Offence("more is acknowledged than was said");
+                    return Heard::Violation("more is acknowledged than was said");
                 }
                 self.acknowledged = self.acknowledged.max(number);
                 Heard::Message(Message::Ack { number })
@@ -302,7 +304,7 @@ impl Connection {
     fn prove(&mut self, theirs: Nonce) -> Heard {
         let Some(keys) = &self.target.keys else { return Heard::Nothing };
         if theirs == self.nonces[0] || self.nonces[1] != [0; 32] {
-            return Heard::Offence("a challenge is ours, or a second one");
+            return Heard::Violation("a challenge is ours, or a second one");
         }
         self.nonces[1] = theirs;
         let said = proved(&theirs, &self.nonces[0]);

@@ -44,7 +44,7 @@ pub(crate) struct Controller {
     /// It is not in the configuration any more.
     pub is_removed: bool,
     /// What it said last that could not be understood, or did not prove.
-    pub offence: Option<&'static str>,
+    pub violation: Option<&'static str>,
 }
 
 impl Controller {
@@ -66,7 +66,7 @@ impl Controller {
             unclaimed: Vec::new(),
             claims_until: None,
             is_removed: false,
-            offence: None,
+            violation: None,
         }
     }
 
@@ -155,7 +155,7 @@ impl Controller {
 
     /// It has answered the greeting. Everything is said again from here on.
     pub(crate) fn greeted(&mut self, epoch: u64) {
-        (self.lost_at, self.leaving, self.offence) = (None, None, None);
+        (self.lost_at, self.leaving, self.violation) = (None, None, None);
         self.epoch = Some(epoch);
         self.connection.say(Message::Begin);
         self.restating = Some(0);

@@ -95,7 +95,7 @@ impl Client {
         for it in self.controllers.iter().filter(|it| !it.is_removed && self.is_active) {
             if let Some(since) = it.lost_at {
                 let seconds = now.since(since).as_secs();
-                let why = it.offence.unwrap_or("it does not answer");
+                let why = it.violation.unwrap_or("it does not answer");
                 let text = format!(
                     "the media controller {} is away for {seconds} s: {why}; {} calls are on it",
                     it.name, it.calls

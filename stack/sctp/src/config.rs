@@ -279,7 +279,7 @@ mod tests {
     use machine::Duration;
 
     #[test]
-    fn the_default_is_valid_and_every_offence_is_named_with_its_path() {
+    fn the_default_is_valid_and_every_violation_is_named_with_its_path() {
         let mut issues = Vec::new();
         Config::default().validate(&mut issues);
         assert_eq!(issues, []);

@@ -237,7 +237,7 @@ impl Links {
         match answer {
             Ok(octets) if octets.is_empty() => {}
             Ok(octets) => link.write(&octets, out),
-            Err(offence) => return self.lose(now, flow.port, offence.what, out),
+            Err(violation) => return self.lose(now, flow.port, violation.what, out),
         }
         for event in events {
             self.heard(now, flow.port, event, out);

@@ -14,7 +14,7 @@ impl Type {
     /// place; an extension of a choice stands as it is given. Components come in any order.
     ///
     /// # Errors
-    /// The first offence, with its place in the text; what was written until then is no element.
+    /// The first violation, with its place in the text; what was written until then is no element.
     pub fn from_json(
         &self,
         text: &str,
@@ -74,7 +74,7 @@ impl Type {
             _ => out.octets(tag, &text.hex()?),
         }
         let check = Element::only(out.since(from)).and_then(|it| self.check(&it));
-        check.map_err(|offence| Malformed { at, ..offence })
+        check.map_err(|violation| Malformed { at, ..violation })
     }
 
     fn elements(
@@ -186,7 +186,7 @@ fn whole(text: &mut Text<'_>, out: &mut Writer<'_>) -> Result<(), Malformed> {
     text.peek();
     let at = text.at();
     let octets = text.hex()?;
-    Element::only(&octets).map_err(|offence| Malformed { at, ..offence })?;
+    Element::only(&octets).map_err(|violation| Malformed { at, ..violation })?;
     out.element(&octets);
     Ok(())
 }
@@ -205,7 +205,7 @@ fn bits(text: &mut Text<'_>, size: Size, tag: Tag, out: &mut Writer<'_>) -> Resu
         match &*name {
             "value" => octets = Some(text.hex()?),
             "length" => count = usize::try_from(text.integer()?).ok(),
-            _ => return Err(text.offence("value or length lacks")),
+            _ => return Err(text.violation("value or length lacks")),
         }
         Ok(())
     })?;
@@ -214,14 +214,14 @@ fn bits(text: &mut Text<'_>, size: Size, tag: Tag, out: &mut Writer<'_>) -> Resu
             out.bits(tag, &octets, count);
             Ok(())
         }
-        _ => Err(text.offence("the length is not that of the value")),
+        _ => Err(text.violation("the length is not that of the value")),
     }
 }
 
 fn object_identifier(text: &mut Text<'_>, tag: Tag, out: &mut Writer<'_>) -> Result<(), Malformed> {
     let before = *text;
     let name = text.string()?;
-    let contents = oid::parse(&name).ok_or_else(|| before.offence("no object identifier"))?;
+    let contents = oid::parse(&name).ok_or_else(|| before.violation("no object identifier"))?;
     out.primitive(tag, &contents);
     Ok(())
 }

@@ -27,9 +27,9 @@ impl<'a> Text<'a> {
         self.at
     }
 
-    /// The offence `what` here.
+    /// The violation `what` here.
     #[must_use]
-    pub const fn offence(&self, what: &'static str) -> Malformed {
+    pub const fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 
@@ -59,7 +59,7 @@ impl<'a> Text<'a> {
     /// # Errors
     /// Something else comes next.
     pub fn expect(&mut self, token: &str, what: &'static str) -> Result<(), Malformed> {
-        if self.has(token) { Ok(()) } else { Err(self.offence(what)) }
+        if self.has(token) { Ok(()) } else { Err(self.violation(what)) }
     }
 
     /// Nothing but white space is left.
@@ -69,7 +69,7 @@ impl<'a> Text<'a> {
     pub fn end(&mut self) -> Result<(), Malformed> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.offence("something follows the value")),
+            Some(_) => Err(self.violation("something follows the value")),
         }
     }
 
@@ -81,10 +81,11 @@ impl<'a> Text<'a> {
         self.peek();
         let is_digit = |it: &u8| it.is_ascii_digit() || *it == b'-';
         let count = self.rest().bytes().take_while(is_digit).count();
-        let number = self.rest()[..count].parse().map_err(|_| self.offence("an integer lacks"))?;
+        let number =
+            self.rest()[..count].parse().map_err(|_| self.violation("an integer lacks"))?;
         self.at += count;
         match self.rest().bytes().next() {
-            Some(b'.' | b'e' | b'E') => Err(self.offence("a number that is no integer")),
+            Some(b'.' | b'e' | b'E') => Err(self.violation("a number that is no integer")),
             _ => Ok(number),
         }
     }
@@ -97,10 +98,10 @@ impl<'a> Text<'a> {
         self.expect("\"", "a string lacks")?;
         let rest = self.rest();
         let Some(end) = rest.find(['"', '\\']) else {
-            return Err(self.offence("a string is cut off"));
+            return Err(self.violation("a string is cut off"));
         };
         if rest[..end].bytes().any(|octet| octet < 0x20) {
-            return Err(self.offence("a control character in a string"));
+            return Err(self.violation("a control character in a string"));
         }
         if rest.as_bytes()[end] == b'"' {
             self.at += end + 1;
@@ -114,13 +115,13 @@ impl<'a> Text<'a> {
         let mut out = String::new();
         loop {
             let Some(letter) = self.rest().chars().next() else {
-                return Err(self.offence("a string is cut off"));
+                return Err(self.violation("a string is cut off"));
             };
             self.at += letter.len_utf8();
             match letter {
                 '"' => return Ok(out),
                 '\\' => out.push(self.escape()?),
-                '\u{0}'..'\u{20}' => return Err(self.offence("a control character in a string")),
+                '\u{0}'..'\u{20}' => return Err(self.violation("a control character in a string")),
                 _ => out.push(letter),
             }
         }
@@ -128,7 +129,7 @@ impl<'a> Text<'a> {
 
     fn escape(&mut self) -> Result<char, Malformed> {
         let letter = self.rest().chars().next();
-        let Some(letter) = letter else { return Err(self.offence("a string is cut off")) };
+        let Some(letter) = letter else { return Err(self.violation("a string is cut off")) };
         self.at += letter.len_utf8();
         Ok(match letter {
             '"' | '\\' | '/' => letter,
@@ -138,7 +139,7 @@ impl<'a> Text<'a> {
             'r' => '\r',
             't' => '\t',
             'u' => return self.unicode(),
-            _ => return Err(self.offence("an escape that there is not")),
+            _ => return Err(self.violation("an escape that there is not")),
         })
     }
 
@@ -147,26 +148,26 @@ impl<'a> Text<'a> {
         let number = match first {
             0xd800..0xdc00 => {
                 if !self.rest().starts_with("\\u") {
-                    return Err(self.offence("half a surrogate pair"));
+                    return Err(self.violation("half a surrogate pair"));
                 }
                 self.at += 2;
                 let second = self.unit()?;
                 if !(0xdc00..0xe000).contains(&second) {
-                    return Err(self.offence("half a surrogate pair"));
+                    return Err(self.violation("half a surrogate pair"));
                 }
                 0x1_0000 + ((first - 0xd800) << 10 | (second - 0xdc00))
             }
             _ => first,
         };
-        char::from_u32(number).ok_or_else(|| self.offence("no character"))
+        char::from_u32(number).ok_or_else(|| self.violation("no character"))
     }
 
     /// Four hexadecimal digits.
     fn unit(&mut self) -> Result<u32, Malformed> {
         let digits = self.rest().get(..4).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
-        let Some(digits) = digits else { return Err(self.offence("four digits lack")) };
+        let Some(digits) = digits else { return Err(self.violation("four digits lack")) };
         self.at += 4;
-        u32::from_str_radix(digits, 16).map_err(|_| self.offence("four digits lack"))
+        u32::from_str_radix(digits, 16).map_err(|_| self.violation("four digits lack"))
     }
 
     /// Octets in hexadecimal digits.
@@ -179,7 +180,7 @@ impl<'a> Text<'a> {
         let digit = |it: u8| char::from(it).to_digit(16).and_then(|it| u8::try_from(it).ok());
         let pair = |it: &[u8]| Some(digit(it[0])? << 4 | digit(*it.get(1)?)?);
         let octets: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(pair).collect();
-        octets.ok_or_else(|| before.offence("no pairs of hexadecimal digits"))
+        octets.ok_or_else(|| before.violation("no pairs of hexadecimal digits"))
     }
 
     /// Passes over a value of whatever kind.
@@ -190,12 +191,12 @@ impl<'a> Text<'a> {
         let mut open = 0usize;
         loop {
             match self.peek() {
-                None => return Err(self.offence("a value is cut off")),
+                None => return Err(self.violation("a value is cut off")),
                 Some(b'"') => drop(self.string()?),
                 Some(b'{' | b'[') => {
                     (self.at, open) = (self.at + 1, open + 1);
                     if open > DEPTH_MAX {
-                        return Err(self.offence("too deep"));
+                        return Err(self.violation("too deep"));
                     }
                 }
                 Some(b'}' | b']') if open > 0 => (self.at, open) = (self.at + 1, open - 1),
@@ -276,7 +277,7 @@ impl<'a> Text<'a> {
     fn word(&mut self) -> Result<(), Malformed> {
         let is_part = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'+' | b'.');
         match self.rest().bytes().take_while(is_part).count() {
-            0 => Err(self.offence("no value")),
+            0 => Err(self.violation("no value")),
             count => {
                 self.at += count;
                 Ok(())

@@ -98,9 +98,9 @@ fn what_is_no_value_of_the_type_is_refused_at_its_place() {
             "a component lacks" | "twice" | "something follows the value" => text.to_owned(),
             _ => text.replace('}', r#","msc-Number":"9144","vlr-Number":"9145"}"#),
         };
-        let offence = back(UpdateLocationArg::TYPE, &full).unwrap_err();
+        let violation = back(UpdateLocationArg::TYPE, &full).unwrap_err();
         let is_cut = what == "a value is cut off";
-        assert!(is_cut || (offence.at, offence.what) == (at, what), "{full}: {offence}");
+        assert!(is_cut || (violation.at, violation.what) == (at, what), "{full}: {violation}");
     }
     let deep = format!(r#"{{"imsi":{}"#, "[".repeat(100_000));
     assert_eq!(back(UpdateLocationArg::TYPE, &deep).unwrap_err().what, "too deep");
@@ -157,8 +157,8 @@ fn an_object_identifier_comes_back_whatever_its_arcs() {
 fn a_list_is_read_no_further_than_its_type_goes() {
     let many = format!("[{}", r#"{"fruit":5},"#.repeat(100_000));
     let of = <SequenceOf<Thing, 1, 4>>::TYPE;
-    let offence = back(of, &many).unwrap_err();
-    assert_eq!((offence.at, offence.what), (1 + 4 * 12, "too many elements"));
+    let violation = back(of, &many).unwrap_err();
+    assert_eq!((violation.at, violation.what), (1 + 4 * 12, "too many elements"));
 }
 
 #[test]

@@ -83,8 +83,8 @@ proptest! {
             octets[at] = to;
             if let Ok(element) = Element::only(&octets) {
                 touch(&element);
-                if let Err(offence) = of.check_tagged(&element) {
-                    prop_assert!(offence.at <= octets.len());
+                if let Err(violation) = of.check_tagged(&element) {
+                    prop_assert!(violation.at <= octets.len());
                 }
             }
         }
@@ -95,7 +95,7 @@ proptest! {
         for element in Reader::new(&octets) {
             match element {
                 Ok(element) => touch(&element),
-                Err(offence) => prop_assert!(offence.at <= octets.len()),
+                Err(violation) => prop_assert!(violation.at <= octets.len()),
             }
         }
     }

@@ -40,8 +40,8 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
         (&[0x30, 0x80, 0, 1, 0, 0], 2, "end-of-contents without a beginning"),
     ];
     for (octets, at, what) in table {
-        let offence = walk(octets).unwrap_err();
-        assert_eq!((offence.at, offence.what), (*at, *what), "{octets:02x?}");
+        let violation = walk(octets).unwrap_err();
+        assert_eq!((violation.at, violation.what), (*at, *what), "{octets:02x?}");
     }
 }
 
@@ -56,8 +56,8 @@ fn an_element_has_its_contents_in_either_form_and_keeps_its_octets() {
         let inner = element.inner().unwrap();
         assert_eq!((inner.at(), inner.primitive().unwrap()), (head, &[1, 2, 3][..]));
     }
-    let offence = Element::only(&[5, 0, 5, 0]).unwrap_err();
-    assert_eq!((offence.at, offence.what), (2, "octets follow the last element"));
+    let violation = Element::only(&[5, 0, 5, 0]).unwrap_err();
+    assert_eq!((violation.at, violation.what), (2, "octets follow the last element"));
     assert_eq!(Element::only(&[]).unwrap_err().what, "an element lacks");
 }
 
@@ -79,8 +79,8 @@ fn nothing_is_read_deeper_than_the_limit() {
     let limit = usize::from(DEPTH_MAX);
     assert_eq!(walk(&nested(limit, &[0x30, 0x80], &[0, 0])).unwrap(), limit);
     for depth in [limit + 2, 250, 255, 256, 300, 5_000] {
-        let offence = walk(&nested(depth, &[0x30, 0x80], &[0, 0])).unwrap_err();
-        assert_eq!(offence.what, "too deep", "{depth}");
+        let violation = walk(&nested(depth, &[0x30, 0x80], &[0, 0])).unwrap_err();
+        assert_eq!(violation.what, "too deep", "{depth}");
     }
     let mut definite = vec![5, 0];
     for _ in 0..60 {

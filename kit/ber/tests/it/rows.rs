@@ -47,7 +47,7 @@ fn sequences_and_choices_stand_within_each_other() {
 }
 
 #[test]
-fn each_offence_against_a_type_is_told_with_its_place_and_section() {
+fn each_violation_against_a_type_is_told_with_its_place_and_section() {
     let table: &[(&[u8], usize, &str)] = &[
         (&[0x30, 0], 0, "a component lacks"),
         (&[0x30, 3, 0x81, 1, 0], 2, "a component lacks before this one"),
@@ -62,11 +62,11 @@ fn each_offence_against_a_type_is_told_with_its_place_and_section() {
     ];
     for (octets, at, what) in table {
         let octets = [&[octets[0], octets.len() as u8 - 2], &octets[2..]].concat();
-        let offence = RoutingInfoForSmArg::read(Element::only(&octets).unwrap()).unwrap_err();
-        assert_eq!((offence.at, offence.what), (*at, *what), "{octets:02x?}");
+        let violation = RoutingInfoForSmArg::read(Element::only(&octets).unwrap()).unwrap_err();
+        assert_eq!((violation.at, violation.what), (*at, *what), "{octets:02x?}");
     }
-    let offence = RoutingInfoForSmArg::read(Element::only(&[0x30, 0]).unwrap()).unwrap_err();
-    assert_eq!(offence.spec, "TS 29.002 §17.7.6");
+    let violation = RoutingInfoForSmArg::read(Element::only(&[0x30, 0]).unwrap()).unwrap_err();
+    assert_eq!(violation.spec, "TS 29.002 §17.7.6");
 }
 
 #[test]

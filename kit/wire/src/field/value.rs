@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr};
 /// The document of these values: their page.
 const SPEC: &str = "tagged fields";
 
-const fn offence(what: &'static str) -> Malformed {
+const fn violation(what: &'static str) -> Malformed {
     Malformed::new(0, what, SPEC)
 }
 
@@ -24,7 +24,7 @@ pub fn each<'a>(
     for (tag, value) in fields.by_ref() {
         take(tag, value)?;
     }
-    if fields.rest().is_empty() { Ok(()) } else { Err(offence("a field is cut off")) }
+    if fields.rest().is_empty() { Ok(()) } else { Err(violation("a field is cut off")) }
 }
 
 /// A number that fits `T`.
@@ -34,7 +34,7 @@ pub fn each<'a>(
 pub fn number<T: TryFrom<u64>>(value: &[u8]) -> Result<T, Malformed> {
     let fits = !value.is_empty() && value.len() <= 8;
     let number = fits.then(|| read(value)).and_then(|number| T::try_from(number).ok());
-    number.ok_or(offence("a number does not fit its field"))
+    number.ok_or(violation("a number does not fit its field"))
 }
 
 /// A flag.
@@ -45,7 +45,7 @@ pub fn flag(value: &[u8]) -> Result<bool, Malformed> {
     match value {
         [0] => Ok(false),
         [1] => Ok(true),
-        _ => Err(offence("a flag is not 0 or 1")),
+        _ => Err(violation("a flag is not 0 or 1")),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn flag(value: &[u8]) -> Result<bool, Malformed> {
 /// # Errors
 /// Something does.
 pub const fn end(cursor: &Cursor<'_>) -> Result<(), Malformed> {
-    if cursor.is_empty() { Ok(()) } else { Err(offence("a field is too long")) }
+    if cursor.is_empty() { Ok(()) } else { Err(violation("a field is too long")) }
 }
 
 /// What must be there.
@@ -62,7 +62,7 @@ pub const fn end(cursor: &Cursor<'_>) -> Result<(), Malformed> {
 /// # Errors
 /// It is not.
 pub fn required<T>(value: Option<T>) -> Result<T, Malformed> {
-    value.ok_or(offence("a field lacks"))
+    value.ok_or(violation("a field lacks"))
 }
 
 /// An address.
@@ -74,7 +74,7 @@ pub fn address(value: &[u8]) -> Result<IpAddr, Malformed> {
         return Ok(octets.into());
     }
     let octets = <[u8; 16]>::try_from(value);
-    octets.map(IpAddr::from).map_err(|_| offence("an address is neither 4 nor 16 octets"))
+    octets.map(IpAddr::from).map_err(|_| violation("an address is neither 4 nor 16 octets"))
 }
 
 /// An address with a port.
@@ -83,7 +83,7 @@ pub fn address(value: &[u8]) -> Result<IpAddr, Malformed> {
 /// Neither 6 nor 18 octets.
 pub fn socket(value: &[u8]) -> Result<SocketAddr, Malformed> {
     let parts = value.split_last_chunk::<2>();
-    let (ip, port) = parts.ok_or(offence("a place is not an address and a port"))?;
+    let (ip, port) = parts.ok_or(violation("a place is not an address and a port"))?;
     Ok(SocketAddr::new(address(ip)?, u16::from_be_bytes(*port)))
 }
 

@@ -14,7 +14,8 @@ mod network;
 mod scenes;
 
 use crate::calls::{Access, Phones};
-use packets::Bench;
+use forwarder_bench::Bench;
+use packet_load::Codec;
 use peers::Priority;
 use report::contract::{Options, Outcome, Row};
 use report::host;
@@ -25,7 +26,6 @@ use scenes::{Played, Setting, Stand, Stream};
 use serde_json::json;
 use srtp::Suite;
 use std::time::Duration;
-use traffic::Codec;
 
 pub(crate) const NAME: &str = "high-availability";
 /// A packet of speech.

@@ -6,7 +6,7 @@
 //! ```
 
 use attack::{Namespace, run_ip};
-use packets::{LEFT, RIGHT, Testbed};
+use forwarder_bench::{LEFT, RIGHT, Testbed};
 use report::site::Site;
 use report::site_file::SiteFile;
 use std::fs;

@@ -9,7 +9,8 @@ use crate::signalling::{Ends, Signalling, example};
 use crate::sites::{MediaSide, MediaSite, SessionSite};
 use crate::test_bed::{LEFT_V4, PORTS, RIGHT_V4};
 use anyhow::Context;
-use packets::{Bench, Found, Tester};
+use forwarder_bench::{Bench, Found, Tester};
+use packet_load::{Plan, StreamReport, Trial};
 use report::contract::Options;
 use report::host;
 use report::progress::Progress;
@@ -22,7 +23,6 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
-use traffic::{Plan, StreamReport, Trial};
 
 /// Media controllers, and those that calls are set up with at first.
 const CONTROLLERS: usize = 4;
@@ -525,8 +525,8 @@ fn hear(tester: &mut Tester, pps: f64, asked: &Receiver<Duration>, tell: &Sender
 mod tests {
     use super::*;
     use crate::calls::Access;
+    use packet_load::Codec;
     use report::site_file::SiteFile;
-    use traffic::Codec;
 
     #[test]
     fn every_node_has_its_own_name_address_and_ports() {

@@ -8,10 +8,10 @@ use super::super::ims::ImsGround;
 use super::super::measure::{Measured, Plan, highest_rate};
 use super::super::topology::System;
 use super::{APART_SHARE, Bench, SCENARIOS, Scenario, apart, rate, side};
-use load::{Found, Ladder};
 use report::contract::Row;
 use report::published::PublishedRow;
 use serde_json::json;
+use sip_load::{Found, Ladder};
 
 pub const NAME: &str = "VoLTE+IMS-AKA";
 /// The row that it is judged beside.

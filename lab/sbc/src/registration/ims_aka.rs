@@ -14,11 +14,11 @@ use super::super::ims::ImsGround;
 use super::super::measure::SETUP_P99_MAX;
 use super::super::topology::{Load, System};
 use super::Plan;
-use load::{Act, Found, Ladder, Purpose, Report, Search, Trial};
 use report::contract::{Options, Row};
 use report::progress::Progress;
 use report::published::PublishedRow;
 use serde_json::{Value, json};
+use sip_load::{Act, Found, Ladder, Purpose, Report, Search, Trial};
 use std::time::{Duration, Instant};
 
 pub const NAME: &str = "Authenticated VoLTE IMS-AKA";
@@ -171,7 +171,7 @@ impl Bench<'_> {
             Ok((measured.held(), measured))
         })?;
         let value = found.best.as_ref().map(|(rate, _)| *rate);
-        broken.extend(self.offences(&found, bytes_per_phone));
+        broken.extend(self.violations(&found, bytes_per_phone));
         let mut detail = found.best.as_ref().map_or(json!({}), |(_, best)| best.json());
         detail["trials"] = json!(found.trials);
         detail["first_failure"] = json!(found.first_failure.as_ref().map(|(_, it)| it.json()));
@@ -216,7 +216,7 @@ impl Bench<'_> {
         Ok(Measured { rate, report, cpu_us })
     }
 
-    fn offences(&self, found: &Found<Measured>, bytes_per_phone: u64) -> Vec<String> {
+    fn violations(&self, found: &Found<Measured>, bytes_per_phone: u64) -> Vec<String> {
         let mut all = Vec::new();
         match &found.best {
             None => all.push(format!("{NAME}: no rate was held")),

@@ -4,10 +4,10 @@ use super::super::measure::{IDLE_SHARE, SETUP_P99_MAX};
 use super::super::registrants::Subscribers;
 use super::super::topology::System;
 use super::{BINDINGS, Plan, Scenario};
-use load::{Found, Purpose, Search};
-use load::{Report, Trial};
 use report::progress::Progress;
 use serde_json::{Value, json};
+use sip_load::{Found, Purpose, Search};
+use sip_load::{Report, Trial};
 use std::time::{Duration, Instant};
 
 /// More subscribers than any run registers: each is a new one.
@@ -98,7 +98,7 @@ impl Side {
     }
 
     /// What did not hold, of either system.
-    pub fn offences(&self, scenario: &Scenario) -> Vec<String> {
+    pub fn violations(&self, scenario: &Scenario) -> Vec<String> {
         let held = self.found.best.is_some();
         let words = format!("{}: {} held no rate", scenario.name, self.name);
         if held { Vec::new() } else { vec![words] }
@@ -106,22 +106,22 @@ impl Side {
 
     /// What did not hold of the SSC: all must stand, in as much room as they may take, and each
     /// first registration must have asked the core.
-    pub fn offences_of_tandem(&self, scenario: &Scenario) -> Vec<String> {
-        let mut offences = Vec::new();
+    pub fn violations_of_tandem(&self, scenario: &Scenario) -> Vec<String> {
+        let mut violations = Vec::new();
         let standing = self.standing.unwrap_or_default();
         if standing < u64::from(self.filled) {
-            offences.push(format!("{}: {standing} of {} stand", scenario.name, self.filled));
+            violations.push(format!("{}: {standing} of {} stand", scenario.name, self.filled));
         }
         let octets = self.bytes_per_binding();
         if octets == 0 || (self.filled >= BINDINGS && octets > BINDING_BYTES_MAX) {
-            offences.push(format!("{}: {octets} octets for each binding", scenario.name));
+            violations.push(format!("{}: {octets} octets for each binding", scenario.name));
         }
         let asked = self.found.best.as_ref().map(|(_, best)| &best.report);
         if let Some(report) = asked.filter(|r| !scenario.fast && r.answered < r.started) {
             let (asked, all) = (report.answered, report.started);
-            offences.push(format!("{}: the core was asked for {asked} of {all}", scenario.name));
+            violations.push(format!("{}: the core was asked for {asked} of {all}", scenario.name));
         }
-        offences
+        violations
     }
 }
 

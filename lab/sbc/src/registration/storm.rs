@@ -8,10 +8,10 @@
 
 use super::super::registrants::{self, Subscribers};
 use super::super::topology::{Load, System, Topology};
-use load::{Ladder, Report, Trial};
 use report::progress::Progress;
 use runtime::Transport;
 use serde_json::{Value, json};
+use sip_load::{Ladder, Report, Trial};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -291,9 +291,9 @@ impl StormResult {
     }
 
     /// What did not hold.
-    pub fn offences(&self, scenario: &str, maximum: Option<f64>) -> Vec<String> {
-        let mut offences = Vec::new();
-        let mut offend = |words: String| offences.push(format!("{scenario}: {words}"));
+    pub fn violations(&self, scenario: &str, maximum: Option<f64>) -> Vec<String> {
+        let mut violations = Vec::new();
+        let mut offend = |words: String| violations.push(format!("{scenario}: {words}"));
         let seconds = self.stood_s();
         if seconds.is_some_and(|seconds| seconds > STOOD_MAX.as_secs_f64()) {
             offend(format!("all stand after {seconds:?} s only"));
@@ -328,7 +328,7 @@ impl StormResult {
             let failures = calls.map(|calls| (calls.completed, &calls.examples));
             offend(format!("the calls did not end as they should: {failures:?}"));
         }
-        offences
+        violations
     }
 }
 
@@ -341,7 +341,7 @@ fn in_dialog_p99_us(report: &Report) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::Times;
+    use sip_load::Times;
 
     const STORM: Storm = Storm {
         subscribers: 1_000,
@@ -375,7 +375,7 @@ mod tests {
         let broken = |change: &dyn Fn(&mut StormResult)| {
             let mut seen = storm_result();
             change(&mut seen);
-            seen.offences("storm", Some(1_000.0)).len()
+            seen.violations("storm", Some(1_000.0)).len()
         };
         assert_eq!(broken(&|_| {}), 0);
         assert_eq!(broken(&|seen| seen.report.completed = 999), 1);

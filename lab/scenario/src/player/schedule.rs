@@ -3,8 +3,8 @@
 use crate::file::{Load, Spread};
 use crate::program::Program;
 use crate::report::Phase;
-use load::Arrivals;
 use machine::{Duration, Time};
+use sip_load::Arrivals;
 
 /// Longer than any run.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -46,8 +46,8 @@ impl Schedule {
         let measure = Duration::from_secs_f64(load.measure_s);
         let length = if count.is_some() { EVER } else { ramp + measure };
         let spread = match load.spread {
-            Spread::Uniform => load::Spread::Uniform,
-            Spread::Poisson => load::Spread::Poisson,
+            Spread::Uniform => sip_load::Spread::Uniform,
+            Spread::Poisson => sip_load::Spread::Poisson,
         };
         self.begun = Some(now);
         self.drain = Duration::from_secs_f64(load.drain_s);

@@ -1,7 +1,7 @@
 //! Messages that plays send.
 
 use super::{Player, Want, Wanted, Went};
-use crate::came::{self, Offence};
+use crate::came::{self, Violation};
 use crate::cast::Casts;
 use crate::file::Sent;
 use crate::filter::text_of;
@@ -28,7 +28,7 @@ struct Maker<'a> {
     casts: &'a mut Casts,
 }
 
-fn wrong(words: String) -> Offence {
+fn wrong(words: String) -> Violation {
     (Cause::Value, words)
 }
 
@@ -45,18 +45,18 @@ fn set_id(component: &mut Component, is: i8, linked_to: Option<i8>) {
 
 impl Maker<'_> {
     /// The JSON of a template.
-    fn text(&self, template: &Template) -> Result<String, Offence> {
+    fn text(&self, template: &Template) -> Result<String, Violation> {
         let mut text = String::with_capacity(256);
         template.render(&self.play.scope(self.program), &mut text).map_err(wrong)?;
         Ok(text)
     }
 
     /// The values that fill a template; none: not all of them are strings.
-    fn values(&self, template: &Template) -> Result<Option<Vec<String>>, Offence> {
+    fn values(&self, template: &Template) -> Result<Option<Vec<String>>, Violation> {
         template.values(&self.play.scope(self.program)).map_err(wrong)
     }
 
-    fn information(&self, of: &Made<Bytes>) -> Result<Bytes, Offence> {
+    fn information(&self, of: &Made<Bytes>) -> Result<Bytes, Violation> {
         match of {
             Made::Fixed(information) => Ok(information.clone()),
             Made::Each(template, _) => message::information(&self.text(template)?).map_err(wrong),
@@ -68,7 +68,7 @@ impl Maker<'_> {
         &mut self,
         of: &Made<Component>,
         speech: Option<Speech>,
-    ) -> Result<Component, Offence> {
+    ) -> Result<Component, Violation> {
         let (template, number) = match of {
             Made::Fixed(component) => return Ok(component.clone()),
             Made::Each(template, Number(number)) => (template, *number),
@@ -85,7 +85,7 @@ impl Maker<'_> {
     }
 
     /// An address, likewise.
-    fn address(&mut self, of: &Made<Address>) -> Result<Address, Offence> {
+    fn address(&mut self, of: &Made<Address>) -> Result<Address, Violation> {
         let (template, number) = match of {
             Made::Fixed(address) => return Ok(*address),
             Made::Each(template, Number(number)) => (template, *number),
@@ -102,7 +102,7 @@ impl Maker<'_> {
     }
 
     /// The invoke identifier of a component.
-    fn identifier(&mut self, sending: &Sending, dialogue: usize) -> Result<i8, Offence> {
+    fn identifier(&mut self, sending: &Sending, dialogue: usize) -> Result<i8, Violation> {
         let of = &mut self.play.dialogues[dialogue];
         match &sending.id {
             Identifier::Next => Ok(of.next_id()),
@@ -124,7 +124,7 @@ impl Maker<'_> {
         &mut self,
         send: &Send,
         mut speech: Option<Speech>,
-    ) -> Result<Vec<Component>, Offence> {
+    ) -> Result<Vec<Component>, Violation> {
         let mut components = Vec::with_capacity(send.components.len());
         for sending in &send.components {
             let mut component = self.component(&sending.is, speech)?;
@@ -157,7 +157,7 @@ impl Maker<'_> {
         slot: usize,
         dialogue: u64,
         portion: Portion,
-    ) -> Result<Request, Offence> {
+    ) -> Result<Request, Violation> {
         let own = |portion: Portion| Portion { context: None, ..portion };
         Ok(match send.kind {
             Sent::Begin | Sent::Uni => {
@@ -218,7 +218,7 @@ impl Player {
     }
 
     /// Sends a step's message, unless the dialogue's number is not known yet.
-    pub(super) fn send(&mut self, now: Time, slot: usize, send: &Send) -> Result<Went, Offence> {
+    pub(super) fn send(&mut self, now: Time, slot: usize, send: &Send) -> Result<Went, Violation> {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let role = program.scenarios[play.scenario].dialogues[send.dialogue];
@@ -268,7 +268,7 @@ impl Player {
         slot: usize,
         send: &Send,
         role: usize,
-    ) -> Result<Went, Offence> {
+    ) -> Result<Went, Violation> {
         let program = Arc::clone(&self.program);
         let play = &mut self.plays[slot];
         let stands = play.dialogues[send.dialogue].stands;
@@ -296,7 +296,7 @@ impl Player {
 }
 
 /// A message is to be sent in a dialogue that is over: what has ended it.
-fn over(play: &Play, dialogue: usize) -> Offence {
+fn over(play: &Play, dialogue: usize) -> Violation {
     let speech = play.dialogues[dialogue].speech;
     let last = play.came.iter().rev().find(|it| it.0 == dialogue);
     match last {

@@ -29,7 +29,7 @@ fn case(configuration: &Configuration, seed: u64) -> Case {
 fn no_path_is_given_up_for_one_packet_lost_in_a_hundred() {
     let lossy = Lossy::of(seeds()).unwrap();
     assert_eq!((lossy.spurious, lossy.lost), (0, 0), "{lossy:?}");
-    assert!(lossy.offences.is_empty(), "{lossy:?}");
+    assert!(lossy.violations.is_empty(), "{lossy:?}");
     assert!(lossy.excursions > 0, "nothing was lost: {lossy:?}");
 }
 
@@ -40,7 +40,7 @@ fn an_msu_takes_at_most_100_ms_when_the_primary_is_cut() {
         for seed in 0..seeds() {
             let load = Load { per_s, ..Load::REPORT };
             let course = run(&Case { load, ..case(&tandem, seed) }).unwrap();
-            assert!(course.offences.is_empty() && !course.lost, "{course:?}");
+            assert!(course.violations.is_empty() && !course.lost, "{course:?}");
             assert!(course.max_transfer <= MS(100), "{per_s} MSU/s, seed {seed}: {course:?}");
             assert!(course.failover.unwrap() <= MS(800), "{per_s} MSU/s, seed {seed}: {course:?}");
         }
@@ -56,7 +56,7 @@ fn the_failover_of_telecom_2_is_told_within_395_ms() {
         let most = MS(395) + Duration::from_micros(100);
         assert!((MS(380)..=most).contains(&failover), "seed {seed}: {course:?}");
         assert_eq!(course.time_outs.len(), 3);
-        assert!(course.spurious == 0 && course.offences.is_empty(), "seed {seed}: {course:?}");
+        assert!(course.spurious == 0 && course.violations.is_empty(), "seed {seed}: {course:?}");
     }
 }
 

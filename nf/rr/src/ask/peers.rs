@@ -351,7 +351,7 @@ impl Reflector {
                 stale_s: settings.stale.as_secs(),
             },
             last_error: noted(&peer.ending),
-            last_offence: noted(&peer.offence),
+            last_offence: noted(&peer.violation),
             limits: self.show_limits(id, peer),
             import: peer.settings.import.clone(),
             export: peer.settings.export.clone(),

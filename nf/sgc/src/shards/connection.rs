@@ -105,7 +105,7 @@ pub(super) fn read_input(cursor: &mut Cursor<'_>) -> Result<Input, Malformed> {
             let cause = cursor.octet(CUT)?;
             Input::Disconnect(reference, Disconnect { cause, data: rest(cursor) })
         }
-        _ => return Err(cursor.offence("nothing that is wanted of a connection")),
+        _ => return Err(cursor.violation("nothing that is wanted of a connection")),
     })
 }
 
@@ -180,7 +180,7 @@ pub(super) fn read_event(cursor: &mut Cursor<'_>) -> Result<Event, Malformed> {
             _ => Inform::Failure,
         }),
         11 => Event::NotSent(Bytes::new()),
-        _ => return Err(cursor.offence("nothing that happens to a connection")),
+        _ => return Err(cursor.violation("nothing that happens to a connection")),
     })
 }
 

@@ -165,7 +165,7 @@ impl Work {
                 Self::Event(of, connection::read_event(&mut cursor)?)
             }
             NOT_CONNECTED => Self::NotConnected(cursor.be64(CUT)?, cursor.octet(CUT)?),
-            _ => return Err(cursor.offence("no work of this name")),
+            _ => return Err(cursor.violation("no work of this name")),
         })
     }
 }

@@ -57,7 +57,7 @@ fn received(world: &mut World, asps: [usize; 2]) -> [usize; 2] {
 }
 
 #[test]
-fn every_offence_is_named_with_its_path_and_its_mend() {
+fn every_violation_is_named_with_its_path_and_its_mend() {
     let wrong = r#"
 name = "s t p"
 cores = [0, 1]

@@ -311,7 +311,7 @@ fn what_is_of_another_contact_or_older_than_what_is_known_ends_nothing() {
 }
 
 #[test]
-fn a_notify_of_strangers_is_refused_and_each_offence_has_its_answer() {
+fn a_notify_of_strangers_is_refused_and_each_violation_has_its_answer() {
     let mut world = World::new(&watching());
     let (uri, subscribe) = watched(&mut world);
     let gone = document(1, &uri, "terminated", "state=\"terminated\" event=\"rejected\"");

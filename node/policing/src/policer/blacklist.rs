@@ -10,14 +10,14 @@ const PURGE: Duration = Duration::from_secs(1);
 
 /// Why a source is blacklisted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offence {
+pub enum Violation {
     /// It kept sending more than it may.
     Excess,
     /// It kept sending what cannot be read.
     Malformed,
 }
 
-impl Offence {
+impl Violation {
     /// In words.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -34,7 +34,7 @@ pub struct Sentence {
     /// Who; of an IPv6 address its whole /64.
     pub address: IpAddr,
     /// Why.
-    pub offence: Offence,
+    pub violation: Violation,
     /// How many messages led to it.
     pub count: u32,
     /// When it was blacklisted.
@@ -50,12 +50,12 @@ pub struct Sentence {
 impl Sentence {
     pub(super) const fn new(
         address: IpAddr,
-        offence: Offence,
+        violation: Violation,
         count: u32,
         since: Time,
         until: Time,
     ) -> Self {
-        Self { address, offence, count, since, last: since, refused: 0, until }
+        Self { address, violation, count, since, last: since, refused: 0, until }
     }
 }
 

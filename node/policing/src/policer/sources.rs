@@ -10,7 +10,7 @@ use machine::{Duration, Time};
 const WAYS: usize = 8;
 /// Sources at least.
 const SOURCES_MIN: usize = WAYS;
-/// Offences are counted over this time.
+/// Violations are counted over this time.
 pub const WINDOW: Duration = Duration::from_secs(10);
 /// No source: all IPv6 addresses that begin so are multicast.
 const NOBODY: u64 = u64::MAX;

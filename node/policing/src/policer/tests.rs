@@ -143,7 +143,7 @@ fn a_source_that_sends_too_much_is_blacklisted_until_its_time_is_over() {
     assert_eq!(verdicts[1_999], Verdict::Blacklisted);
     let rows: Vec<Sentence> = policer.blacklisted(START).cloned().collect();
     let [row] = &rows[..] else { panic!("one source is blacklisted: {rows:?}") };
-    assert_eq!((row.address, row.offence, row.count), (loud.address, Offence::Excess, 500));
+    assert_eq!((row.address, row.violation, row.count), (loud.address, Violation::Excess, 500));
     assert!(row.refused > 1_000 && row.last > row.since);
     let quiet = policer.admit(START, from([203, 0, 113, 2]), INVITE, || false);
     assert_eq!(quiet, Verdict::Pass, "its neighbour is not meant");
@@ -185,7 +185,7 @@ fn datagrams_that_anybody_may_have_forged_put_nobody_on_the_blacklist() {
 }
 
 #[test]
-fn now_and_then_a_malformed_message_is_no_offence() {
+fn now_and_then_a_malformed_message_is_no_violation() {
     let mut policer = policer();
     let source = from([203, 0, 113, 3]);
     for n in 0..100 {

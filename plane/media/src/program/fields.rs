@@ -7,8 +7,8 @@ use wire::{Cursor, Malformed};
 /// The document of these words: their page.
 pub(super) const SPEC: &str = "plane/media program";
 
-/// The offence `what` of a field.
-pub(super) const fn offence(what: &'static str) -> Malformed {
+/// The violation `what` of a field.
+pub(super) const fn violation(what: &'static str) -> Malformed {
     Malformed::new(0, what, SPEC)
 }
 
@@ -16,7 +16,7 @@ pub(super) const fn offence(what: &'static str) -> Malformed {
 pub(super) fn place_of(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Place, Malformed> {
     let vrf = cursor.be32(what)?;
     let rest = cursor.take(cursor.rest().len(), what)?;
-    let place = socket(rest).map_err(|_| offence(what))?;
+    let place = socket(rest).map_err(|_| violation(what))?;
     Ok(Place { vrf, address: place.ip(), port: place.port() })
 }
 

@@ -1,6 +1,6 @@
 //! A flow as it is said: what comes to a place, what leaves from it, and where that goes on.
 
-use super::fields::{SPEC, offence, place};
+use super::fields::{SPEC, place, violation};
 use super::{Place, Snapshot, put_place};
 use crate::flow::{PayloadTypes, SOURCES_MAX, Settings, Sources, Use};
 use crate::latch::Expected;
@@ -366,7 +366,7 @@ impl Draft {
             tag::TO => self.to = Some(place(value)?),
             tag::USE => {
                 let of = USES.get(number::<usize>(value)?);
-                self.of = Some(*of.ok_or(offence("the use of a port is not known"))?);
+                self.of = Some(*of.ok_or(violation("the use of a port is not known"))?);
             }
             tag::ACTIVE => self.is_active = flag(value)?,
             tag::PAYLOAD_TYPES => self.payload_types = types(value)?,
@@ -375,7 +375,7 @@ impl Draft {
             tag::SSRCS => self.ssrcs = sources(value)?,
             tag::CLOCK => {
                 let clock = ClockRate::new(number(value)?);
-                self.clock = Some(clock.ok_or(offence("a clock stands still"))?);
+                self.clock = Some(clock.ok_or(violation("a clock stands still"))?);
             }
             tag::RATE => self.rate = Some(Rate::of_octet_ps(number(value)?)),
             tag::REWRITE => self.rewrite = read_rewrite(value)?,
@@ -396,14 +396,14 @@ impl Draft {
             tag::DSCP => {
                 let dscp = number::<u8>(value)?;
                 if dscp > 63 {
-                    return Err(offence("a mark has more than 6 bits"));
+                    return Err(violation("a mark has more than 6 bits"));
                 }
                 self.dscp = Some(dscp);
             }
             tag::TIMEOUT => {
                 let timeout = Duration::from_millis(number::<u32>(value)?.into());
                 if timeout > TIMEOUT_MAX || timeout == Duration::from_millis(0) {
-                    return Err(offence("a timeout is none, or longer than a day"));
+                    return Err(violation("a timeout is none, or longer than a day"));
                 }
                 self.timeout = Some(timeout);
             }
@@ -411,12 +411,12 @@ impl Draft {
                 [before @ 0..=127, after @ 0..=127] if rest.becomes.len() < PAYLOADS_MAX => {
                     rest.becomes.push((before, after));
                 }
-                _ => return Err(offence("a payload type is none, or there are too many")),
+                _ => return Err(violation("a payload type is none, or there are too many")),
             },
             tag::BRANCH if rest.branches.len() < BRANCHES_MAX => {
                 rest.branches.push(read_branch(value)?);
             }
-            tag::BRANCH => return Err(offence("there are too many branches")),
+            tag::BRANCH => return Err(violation("there are too many branches")),
             tag::UP => rest.up = types(value)?,
             tag::UP_PER_S => rest.up_per_s = number(value)?,
             tag::DIGITS => rest.digits = types(value)?,
@@ -434,7 +434,7 @@ impl Draft {
             (None, None, false) => Guard::None,
             (Some(receive), Some(send), false) => Guard::Keys { receive, send },
             (None, None, true) => Guard::Dtls,
-            _ => return Err(offence("keys are half, or of two kinds")),
+            _ => return Err(violation("keys are half, or of two kinds")),
         };
         let settings = Settings {
             of: required(self.of)?,
@@ -452,7 +452,7 @@ impl Draft {
             anywhere: self.anywhere,
         };
         if expected.address.is_ipv4() != at.address.is_ipv4() {
-            return Err(offence("a flow and its other side are of two families"));
+            return Err(violation("a flow and its other side are of two families"));
         }
         Ok(FlowSaid {
             at,
@@ -478,13 +478,14 @@ impl Draft {
 fn sources(value: &[u8]) -> Result<Sources, Malformed> {
     let (all, rest) = value.as_chunks::<4>();
     if !rest.is_empty() || !(2..=SOURCES_MAX).contains(&all.len()) {
-        return Err(offence("sources are not four octets each, or there are too many"));
+        return Err(violation("sources are not four octets each, or there are too many"));
     }
     Ok(Sources::of(all.iter().map(|it| u32::from_be_bytes(*it))))
 }
 
 fn types(value: &[u8]) -> Result<PayloadTypes, Malformed> {
-    let bits = <[u8; 16]>::try_from(value).map_err(|_| offence("payload types are not 16 octets"));
+    let bits =
+        <[u8; 16]>::try_from(value).map_err(|_| violation("payload types are not 16 octets"));
     Ok(PayloadTypes::of_bits(u128::from_be_bytes(bits?)))
 }
 
@@ -496,7 +497,7 @@ fn read_rewrite(octets: &[u8]) -> Result<Rewrite, Malformed> {
             rewrite_tag::PAYLOAD_TYPE => {
                 let payload_type = number::<u8>(value)?;
                 if payload_type > 127 {
-                    return Err(offence("a payload type is none"));
+                    return Err(violation("a payload type is none"));
                 }
                 rewrite.payload_type = Some(payload_type);
             }
@@ -516,17 +517,17 @@ fn read_keys(octets: &[u8]) -> Result<Keys, Malformed> {
     each(octets, |tag, value| {
         match tag {
             keys_tag::SUITE => {
-                suite = Some(Suite::named(value).ok_or(offence("a suite is not known"))?);
+                suite = Some(Suite::named(value).ok_or(violation("a suite is not known"))?);
             }
             keys_tag::KDR => {
                 let rate = KeyDerivationRate::every_power(number(value)?);
-                kdr = rate.ok_or(offence("a key derivation rate is past its limit"))?;
+                kdr = rate.ok_or(violation("a key derivation rate is past its limit"))?;
             }
             keys_tag::CLEAR_RTP..=keys_tag::OPEN_RTP => {
                 clear[usize::from(tag - keys_tag::CLEAR_RTP)] = flag(value)?;
             }
             keys_tag::ENTRY if entries.len() < MASTER_KEYS_MAX => entries.push(value),
-            keys_tag::ENTRY => return Err(offence("a direction has four master keys at most")),
+            keys_tag::ENTRY => return Err(violation("a direction has four master keys at most")),
             _ => {}
         }
         Ok(())
@@ -543,7 +544,7 @@ fn read_keys(octets: &[u8]) -> Result<Keys, Malformed> {
     let entries: Result<Vec<_>, _> = entries.iter().map(|it| read_entry(suite, it)).collect();
     let entries = entries?;
     if entries.is_empty() || !parameters.are_sound() {
-        return Err(offence("a direction has no key, or its parameters contradict the suite"));
+        return Err(violation("a direction has no key, or its parameters contradict the suite"));
     }
     Ok(Keys { parameters, entries })
 }
@@ -554,7 +555,7 @@ fn read_entry(suite: Suite, octets: &[u8]) -> Result<KeyEntry, Malformed> {
         match tag {
             entry_tag::KEY => {
                 let of = MasterKey::of(suite, value);
-                key = Some(of.ok_or(offence("a key has another length than its suite"))?);
+                key = Some(of.ok_or(violation("a key has another length than its suite"))?);
             }
             entry_tag::MKI => {
                 let what = "an identifier is not 9 octets";
@@ -562,7 +563,7 @@ fn read_entry(suite: Suite, octets: &[u8]) -> Result<KeyEntry, Malformed> {
                 let (number, octets) = (cursor.be64(what)?, cursor.octet(what)?);
                 end(&cursor)?;
                 let of = Mki::new(number, octets);
-                mki = Some(of.ok_or(offence("an identifier does not fit its octets"))?);
+                mki = Some(of.ok_or(violation("an identifier does not fit its octets"))?);
             }
             entry_tag::RTP_LEFT => allowance.rtp = number(value)?,
             entry_tag::RTCP_LEFT => allowance.rtcp = number(value)?,

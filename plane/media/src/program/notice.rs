@@ -1,6 +1,6 @@
 //! What the feature tells of a flow: what happened since it was last told, as one text.
 
-use super::fields::{SPEC, offence};
+use super::fields::{SPEC, violation};
 use core::net::SocketAddr;
 use srtp::{Index, Past, RTCP_INDEX_MAX, STREAMS_MAX, Skip, StreamState};
 use wire::field;
@@ -193,7 +193,7 @@ impl Notice {
                 tag::DIGIT if notice.digits.len() < DIGITS_MAX => {
                     notice.digits.push(read_digit(value)?);
                 }
-                tag::DIGIT => return Err(offence("a notice has too many digits")),
+                tag::DIGIT => return Err(violation("a notice has too many digits")),
                 tag::STATISTICS => notice.statistics = Some(Statistics::read(value)?),
                 tag::SNAPSHOT => notice.snapshot = Some(Snapshot::read(value)?),
                 tag::NUMBER => notice.number = number(value)?,
@@ -256,7 +256,7 @@ impl Snapshot {
                 snapshot_tag::SEND => take_stream(&mut snapshot.send, value)?,
                 snapshot_tag::PAST => {
                     let what = "what a sender must not forget cannot be read";
-                    snapshot.past = Some(Past::read(value).ok_or(offence(what))?);
+                    snapshot.past = Some(Past::read(value).ok_or(violation(what))?);
                 }
                 _ => {}
             }
@@ -284,12 +284,12 @@ fn take_stream(streams: &mut Vec<StreamState>, octets: &[u8]) -> Result<(), Malf
             stream_tag::SSRC => stream.ssrc = number(value)?,
             stream_tag::HIGHEST => {
                 let index = Index::of(number(value)?);
-                stream.highest = Some(index.ok_or(offence("an index has more than 48 bits"))?);
+                stream.highest = Some(index.ok_or(violation("an index has more than 48 bits"))?);
             }
             stream_tag::RTCP => {
                 let index = number(value)?;
                 if index > RTCP_INDEX_MAX {
-                    return Err(offence("an index of RTCP has more than 31 bits"));
+                    return Err(violation("an index of RTCP has more than 31 bits"));
                 }
                 stream.rtcp = Some(index);
             }
@@ -299,7 +299,7 @@ fn take_stream(streams: &mut Vec<StreamState>, octets: &[u8]) -> Result<(), Malf
         Ok(())
     })?;
     if streams.len() == STREAMS_MAX {
-        return Err(offence("a direction has too many streams"));
+        return Err(violation("a direction has too many streams"));
     }
     streams.push(stream);
     Ok(())

@@ -141,7 +141,7 @@ fn a_station_that_a_full_port_refuses_has_not_moved() {
 }
 
 #[test]
-fn slow_moves_are_no_offence() {
+fn slow_moves_are_no_violation() {
     let domain = Domain::new();
     let mut writer = MacWriter::new(&domain, 100, 3);
     let macs = writer.macs();

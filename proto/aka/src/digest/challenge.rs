@@ -122,7 +122,7 @@ impl<'a> Challenge<'a> {
 fn key(parameter: &Parameter<'_>) -> Result<Secret, Malformed> {
     let octets = unhex(&parameter.value).map(Zeroizing::new);
     let octets = octets.filter(|octets| matches!(octets.len(), 16 | 32));
-    octets.and_then(|octets| Secret::new(&octets)).ok_or(parameter.offence("it is no key"))
+    octets.and_then(|octets| Secret::new(&octets)).ok_or(parameter.violation("it is no key"))
 }
 
 /// Whether a challenge has a key among its parameters, whatever its quoted values look like: a

@@ -71,7 +71,7 @@ impl<'a> Credentials<'a> {
         let must =
             |name, what| text(name).ok_or(Malformed::new(value.len(), what, "RFC 7616 §3.4"));
         if let Some(other) = find("username*") {
-            return Err(other.offence("a username stands in two ways"));
+            return Err(other.violation("a username stands in two ways"));
         }
         Ok(Self {
             username: must("username", "it has no username")?,
@@ -139,7 +139,7 @@ pub fn mark<'a>(
     scheme(&mut text);
     for parameter in read(value)?.iter().filter(|it| !it.is("integrity-protected")) {
         if parameter.value.iter().any(u8::is_ascii_control) {
-            return Err(parameter.offence("a value has control characters"));
+            return Err(parameter.violation("a value has control characters"));
         }
         let name = core::str::from_utf8(parameter.name).unwrap_or_default(); // tokens are ASCII
         match parameter.raw.ends_with(b"\"") {
@@ -156,23 +156,25 @@ pub fn mark<'a>(
 
 fn response(parameter: &Parameter<'_>) -> Result<Vec<u8>, Malformed> {
     let octets = unhex(&parameter.value).filter(|it| matches!(it.len(), 0 | 16 | 32));
-    octets.ok_or(parameter.offence("the response is no hash"))
+    octets.ok_or(parameter.violation("the response is no hash"))
 }
 
 fn qop(parameter: &Parameter<'_>) -> Result<Qop, Malformed> {
     let named = |qop: &Qop| parameter.value.eq_ignore_ascii_case(qop.name().as_bytes());
     let known = [Qop::Auth, Qop::AuthInt].into_iter().find(named);
-    known.ok_or(parameter.offence("there is no such quality of protection"))
+    known.ok_or(parameter.violation("there is no such quality of protection"))
 }
 
 fn nonce_count(parameter: &Parameter<'_>) -> Result<u32, Malformed> {
     let octets = unhex(&parameter.value).and_then(|octets| octets.try_into().ok());
-    octets.map(u32::from_be_bytes).ok_or(parameter.offence("the nonce count has not eight digits"))
+    octets
+        .map(u32::from_be_bytes)
+        .ok_or(parameter.violation("the nonce count has not eight digits"))
 }
 
 fn auts(parameter: &Parameter<'_>) -> Result<Auts, Malformed> {
     let octets = LENIENT.decode(&*parameter.value).ok();
-    octets.and_then(|octets| Auts::new(&octets)).ok_or(parameter.offence("AUTS is of no length"))
+    octets.and_then(|octets| Auts::new(&octets)).ok_or(parameter.violation("AUTS is of no length"))
 }
 
 #[cfg(test)]

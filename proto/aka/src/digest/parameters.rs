@@ -28,42 +28,42 @@ impl Parameter<'_> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    pub fn offence(&self, what: &'static str) -> Malformed {
+    pub fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 }
 
 /// Reads all parameters; none may come twice.
 pub(super) fn read(value: &[u8]) -> Result<Vec<Parameter<'_>>, Malformed> {
-    let offence = |at, what| Err(Malformed::new(at, what, SPEC));
+    let violation = |at, what| Err(Malformed::new(at, what, SPEC));
     if value.len() > VALUE_OCTETS_MAX {
-        return offence(VALUE_OCTETS_MAX, "it is too long");
+        return violation(VALUE_OCTETS_MAX, "it is too long");
     }
     let mut at = blank(value, 0);
     let scheme = value.get(at..at + SCHEME.len());
     if !scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME)) {
-        return offence(at, "the scheme is not Digest");
+        return violation(at, "the scheme is not Digest");
     }
     let begin = at + SCHEME.len();
     at = blank(value, begin);
     if at == begin {
-        return offence(at, "no blank follows the scheme");
+        return violation(at, "no blank follows the scheme");
     }
     let mut parameters: Vec<Parameter<'_>> = Vec::new();
     while at < value.len() {
         let parameter = one(value, at)?;
         if parameters.iter().any(|it| it.name.eq_ignore_ascii_case(parameter.name)) {
-            return offence(at, "a parameter comes twice");
+            return violation(at, "a parameter comes twice");
         }
         if parameters.len() == PARAMETERS_MAX {
-            return offence(at, "there are too many parameters");
+            return violation(at, "there are too many parameters");
         }
         at = blank(value, at + parameter.raw.len());
         parameters.push(parameter);
         match value.get(at) {
             None => {}
             Some(b',') => at = blank(value, at + 1),
-            Some(_) => return offence(at, "no comma follows a parameter"),
+            Some(_) => return violation(at, "no comma follows a parameter"),
         }
     }
     Ok(parameters)
@@ -80,25 +80,25 @@ fn is_token(octet: u8) -> bool {
 }
 
 fn one(value: &[u8], begin: usize) -> Result<Parameter<'_>, Malformed> {
-    let offence = |at, what| Err(Malformed::new(at, what, SPEC));
+    let violation = |at, what| Err(Malformed::new(at, what, SPEC));
     let rest = &value[begin..];
     let name = &rest[..rest.iter().take_while(|octet| is_token(**octet)).count()];
     let equals = blank(value, begin + name.len());
     if name.is_empty() || value.get(equals) != Some(&b'=') {
-        return offence(equals, "a parameter has no name or no value");
+        return violation(equals, "a parameter has no name or no value");
     }
     let at = blank(value, equals + 1);
     let rest = value.get(at..).unwrap_or_default();
     let (text, length): (Cow<'_, [u8]>, usize) = match rest.split_first() {
         Some((b'"', rest)) => match unquoted(rest) {
             Some((text, length)) => (text, length + 2),
-            None => return offence(at, "a quoted value has no end"),
+            None => return violation(at, "a quoted value has no end"),
         },
         _ => {
             let end = rest.iter().position(|octet| matches!(octet, b',' | b' ' | b'\t' | b'\r'));
             let text = &rest[..end.unwrap_or(rest.len())];
             if text.contains(&b'"') {
-                return offence(at, "a quote stands within a value");
+                return violation(at, "a quote stands within a value");
             }
             (text.into(), text.len())
         }

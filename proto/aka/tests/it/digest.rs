@@ -219,8 +219,8 @@ fn the_message_of_rfc_3310_is_read_but_for_its_token() {
         qop=auth-int,nc=00000001,cnonce=\"0a4f113b\",\
         response=\"4429ffe49393c02397450934607c4ef1\",\
         opaque=\"5ccc069c403ebaf9f0171e9517f40e41\",auts=\"5PYxMuX2NOT2NeQ=\"";
-    let offence = Credentials::read(value.as_bytes()).expect_err("eleven octets");
-    assert_eq!(offence.at, value.find("\"5PYx").expect("it is there"));
+    let violation = Credentials::read(value.as_bytes()).expect_err("eleven octets");
+    assert_eq!(violation.at, value.find("\"5PYx").expect("it is there"));
     let value = value.replace("5PYxMuX2NOT2NeQ=", "5PYxMuX2NOT2NeQ5PYx");
     assert!(Credentials::read(value.as_bytes()).is_err());
     let value = value.replace("5PYxMuX2NOT2NeQ5PYx", "5PYxMuX2NOT2NeQ5PYw=");

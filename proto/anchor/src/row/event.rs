@@ -1,7 +1,7 @@
 //! What a media controller reports.
 
 use crate::row::StreamId;
-use crate::row::fields::{id, offence, put_id, put_side, side};
+use crate::row::fields::{id, put_id, put_side, side, violation};
 use crate::side::Side;
 use core::net::SocketAddr;
 use wire::Malformed;
@@ -220,7 +220,7 @@ pub(super) fn read_event(octets: &[u8]) -> Result<Option<(StreamId, Side, Event)
         kind::DIGIT => {
             let digit = required(digit)?;
             if digit > 16 {
-                return Err(offence("a digit is none"));
+                return Err(violation("a digit is none"));
             }
             Event::Digit(digit, ms)
         }

@@ -9,8 +9,8 @@ use wire::{Cursor, Malformed};
 /// The document of the messages: their page.
 pub(super) const SPEC: &str = "row";
 
-/// The offence `what` of a field.
-pub(super) const fn offence(what: &'static str) -> Malformed {
+/// The violation `what` of a field.
+pub(super) const fn violation(what: &'static str) -> Malformed {
     Malformed::new(0, what, SPEC)
 }
 

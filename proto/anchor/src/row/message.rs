@@ -6,7 +6,7 @@ use crate::row::event::{
     Event, Load, Statistics, read_event, read_load, read_statistics, write_event, write_load,
     write_statistics,
 };
-use crate::row::fields::{SPEC, id, offence, put_id, put_side, side};
+use crate::row::fields::{SPEC, id, put_id, put_side, side, violation};
 use crate::row::stream::{read_stream, write_stream};
 use crate::side::Side;
 use crate::stream::Stream;
@@ -234,7 +234,7 @@ pub fn write(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), Malformed> {
     out.extend_from_slice(&[0; 4]);
     let Some(row) = envelope.message.row() else {
         out.truncate(at);
-        return Err(offence("an unknown message is written"));
+        return Err(violation("an unknown message is written"));
     };
     out.push(row.number());
     out.extend_from_slice(&envelope.number.to_be_bytes());
@@ -243,7 +243,7 @@ pub fn write(envelope: &Envelope, out: &mut Vec<u8>) -> Result<(), Malformed> {
     let told = u32::try_from(length).ok().filter(|_| length <= MESSAGE_OCTETS_MAX);
     let Some(told) = told else {
         out.truncate(at);
-        return Err(offence("a message is too long"));
+        return Err(violation("a message is too long"));
     };
     out[at..at + 4].copy_from_slice(&told.to_be_bytes());
     Ok(())
@@ -257,7 +257,7 @@ pub fn read(octets: &[u8]) -> Result<Option<(Envelope, usize)>, Malformed> {
     let Some((length, rest)) = octets.split_first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_be_bytes(*length) as usize;
     if !(HEAD_OCTETS - 4..=MESSAGE_OCTETS_MAX).contains(&length) {
-        return Err(offence("a message has a length that none has"));
+        return Err(violation("a message has a length that none has"));
     }
     let Some(octets) = rest.get(..length) else { return Ok(None) };
     let mut cursor = Cursor::new(octets, 4, SPEC);
@@ -405,7 +405,7 @@ impl MessageFields {
             tag::PAIRS => self.pairs = Some(number(value)?),
             tag::IS_V6 => self.is_v6 = flag(value)?,
             tag::BLOCK if self.blocks.len() < BLOCKS_MAX => self.blocks.push(block(value)?),
-            tag::BLOCK => return Err(offence("there are too many blocks")),
+            tag::BLOCK => return Err(violation("there are too many blocks")),
             tag::ID => self.stream = Some(id(value)?),
             tag::GENERATION => self.generation = Some(number(value)?),
             tag::STREAM => self.what = Some(Box::new(read_stream(value)?)),
@@ -426,17 +426,17 @@ impl MessageFields {
             tag::ADDRESS if self.addresses.len() < BLOCKS_MAX => {
                 self.addresses.push(address(value)?);
             }
-            tag::ADDRESS => return Err(offence("there are too many addresses")),
+            tag::ADDRESS => return Err(violation("there are too many addresses")),
             // One of a hash that is not known is none.
             tag::FINGERPRINT => self.fingerprint = Fingerprint::parse(value)?.map(Box::new),
             tag::NONCE => {
-                let nonce = value.try_into().map_err(|_| offence("a nonce is not 32 octets"))?;
+                let nonce = value.try_into().map_err(|_| violation("a nonce is not 32 octets"))?;
                 self.nonce = Some(nonce);
             }
             tag::PROOF if self.proofs.len() < PROOFS_MAX && value.len() <= PROOF_OCTETS_MAX => {
                 self.proofs.push(value.into());
             }
-            tag::PROOF => return Err(offence("proofs are too many or too long")),
+            tag::PROOF => return Err(violation("proofs are too many or too long")),
             _ => {}
         }
         Ok(())
@@ -493,7 +493,7 @@ impl MessageFields {
 
 fn name(value: &[u8]) -> Result<Box<str>, Malformed> {
     let text = core::str::from_utf8(value).ok().filter(|text| text.len() <= NAME_OCTETS_MAX);
-    text.map(Into::into).ok_or(offence("a name is not short text"))
+    text.map(Into::into).ok_or(violation("a name is not short text"))
 }
 
 fn write_address(number: u16, address: IpAddr, out: &mut Vec<u8>) {
@@ -508,11 +508,11 @@ fn write_address(number: u16, address: IpAddr, out: &mut Vec<u8>) {
 
 fn address(value: &[u8]) -> Result<(u16, IpAddr), Malformed> {
     let what = "an address is not a number and 4 or 16 octets";
-    let (number, ip) = value.split_first_chunk::<2>().ok_or(offence(what))?;
+    let (number, ip) = value.split_first_chunk::<2>().ok_or(violation(what))?;
     let ip = match (<[u8; 4]>::try_from(ip), <[u8; 16]>::try_from(ip)) {
         (Ok(octets), _) => IpAddr::from(octets),
         (_, Ok(octets)) => IpAddr::from(octets),
-        _ => return Err(offence(what)),
+        _ => return Err(violation(what)),
     };
     Ok((u16::from_be_bytes(*number), ip))
 }
@@ -531,5 +531,5 @@ fn block(value: &[u8]) -> Result<Block, Malformed> {
     let block =
         Block { address: cursor.be16(what)?, first: cursor.be16(what)?, pairs: cursor.be16(what)? };
     end(&cursor)?;
-    if block.is_sound() { Ok(block) } else { Err(offence("a block is none")) }
+    if block.is_sound() { Ok(block) } else { Err(violation("a block is none")) }
 }

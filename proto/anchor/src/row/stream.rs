@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::policy::Dtmf;
 use crate::port::Local;
-use crate::row::fields::{SPEC, offence};
+use crate::row::fields::{SPEC, violation};
 use crate::side::Side;
 use crate::stream::{
     Action, Bundle, Checks, Coding, End, Event, Flow, Guard, Kind, PARAMETERS_MAX, Payload, Rtcp,
@@ -103,10 +103,10 @@ pub fn read_stream(octets: &[u8]) -> Result<Stream, Malformed> {
             tag::END_A => a = Some(read_end(value)?),
             tag::END_B => b = Some(read_end(value)?),
             tag::PAYLOAD if payloads.len() < PAYLOADS_MAX => payloads.push(read_payload(value)?),
-            tag::PAYLOAD => return Err(offence("there are too many payload types")),
+            tag::PAYLOAD => return Err(violation("there are too many payload types")),
             tag::TRAIL => trace.trail = Some(number(value)?),
             tag::CALL_ID if value.len() <= Trace::CALL_ID_MAX => trace.call_id = value.into(),
-            tag::CALL_ID => return Err(offence("a Call-ID is too long")),
+            tag::CALL_ID => return Err(violation("a Call-ID is too long")),
             _ => {}
         }
         Ok(())
@@ -136,7 +136,7 @@ pub fn read_trace(octets: &[u8]) -> Trace {
 }
 
 fn row<T>(value: &[u8], of: impl Fn(u8) -> Option<T>) -> Result<T, Malformed> {
-    of(number(value)?).ok_or(offence("a row is not known"))
+    of(number(value)?).ok_or(violation("a row is not known"))
 }
 
 fn write_end(end: &End, out: &mut Vec<u8>) {
@@ -274,7 +274,7 @@ impl GuardDraft {
             (None, None, Some(peer)) => {
                 Ok(Guard::Dtls { peer: Box::new(peer), role: required(self.role)? })
             }
-            _ => Err(offence("keys are half, or of two kinds")),
+            _ => Err(violation("keys are half, or of two kinds")),
         }
     }
 }
@@ -292,10 +292,10 @@ impl Draft {
             end_tag::SEND => self.guard.send = Some(crypto(value)?),
             end_tag::FINGERPRINT => {
                 let fingerprint = Fingerprint::parse(value)?;
-                let fingerprint = fingerprint.ok_or(offence("a hash is not known"))?;
+                let fingerprint = fingerprint.ok_or(violation("a hash is not known"))?;
                 let peer = self.guard.peer();
                 if peer.fingerprints.len() == srtp::dtls::FINGERPRINTS_MAX {
-                    return Err(offence("there are too many fingerprints"));
+                    return Err(violation("there are too many fingerprints"));
                 }
                 peer.fingerprints.push(fingerprint);
             }
@@ -315,7 +315,7 @@ impl Draft {
                 self.checks[usize::from(tag - end_tag::CHECKS)] = Some(value.into());
             }
             end_tag::SSRC if self.ssrcs.len() < SSRC_MAX => self.ssrcs.push(number(value)?),
-            end_tag::SSRC => return Err(offence("there are too many sources")),
+            end_tag::SSRC => return Err(violation("there are too many sources")),
             end_tag::POLICE => self.police_bps = number(value)?,
             end_tag::DSCP => self.dscp = Some(number(value)?),
             end_tag::PACKET_MS => self.packet_ms = number(value)?,
@@ -327,7 +327,7 @@ impl Draft {
             end_tag::PARAMETERS if value.len() <= PARAMETERS_MAX => {
                 self.parameters = value.into();
             }
-            end_tag::PARAMETERS => return Err(offence("parameters are too long")),
+            end_tag::PARAMETERS => return Err(violation("parameters are too long")),
             end_tag::SIGNALLER => self.signaller = Some(address(value)?),
             _ => {}
         }
@@ -340,19 +340,19 @@ impl Draft {
             (RTCP_NONE, None) => Rtcp::None,
             (RTCP_MUX, None) => Rtcp::Mux,
             (RTCP_APART, place) => Rtcp::Apart(place),
-            _ => return Err(offence("RTCP is neither apart nor with RTP")),
+            _ => return Err(violation("RTCP is neither apart nor with RTP")),
         };
         let checks = match self.checks {
             [None, None, None, None] => None,
             [Some(name), Some(password), Some(remote_name), Some(remote_password)] => {
                 Some(Box::new(Checks { name, password, remote_name, remote_password }))
             }
-            _ => return Err(offence("connectivity checks are half")),
+            _ => return Err(violation("connectivity checks are half")),
         };
         let bundle = match (self.lead, self.mid) {
             (None, None) => None,
             (Some(lead), Some(mid)) => Some(Box::new(Bundle { lead, mid })),
-            _ => return Err(offence("a group is half")),
+            _ => return Err(violation("a group is half")),
         };
         Ok(End {
             local: required(self.local)?,
@@ -378,7 +378,7 @@ impl Draft {
 
 fn one_of<T: Copy>(value: &[u8], list: &[T]) -> Result<T, Malformed> {
     let at: usize = number(value)?;
-    list.get(at).copied().ok_or(offence("a number names nothing"))
+    list.get(at).copied().ok_or(violation("a number names nothing"))
 }
 
 fn local(value: &[u8]) -> Result<Local, Malformed> {
@@ -387,7 +387,7 @@ fn local(value: &[u8]) -> Result<Local, Malformed> {
     let port = cursor.be16("a port is not 4 octets")?;
     end(&cursor)?;
     if port < 2 || !port.is_multiple_of(2) {
-        return Err(offence("a port is not even"));
+        return Err(violation("a port is not even"));
     }
     Ok(Local { address, port })
 }
@@ -404,7 +404,7 @@ fn event(value: &[u8]) -> Result<Event, Malformed> {
 /// A key, as `a=crypto` writes it.
 fn crypto(value: &[u8]) -> Result<Crypto, Malformed> {
     let offer = sdes::read_all(core::iter::once(value))?;
-    offer.lines().first().cloned().ok_or(offence("a key is not known"))
+    offer.lines().first().cloned().ok_or(violation("a key is not known"))
 }
 
 const PASS: u8 = 0;
@@ -430,7 +430,7 @@ fn write_payload(payload: &Payload, out: &mut Vec<u8>) {
 
 fn read_payload(value: &[u8]) -> Result<Payload, Malformed> {
     let what = "a payload type is cut off";
-    let known = |number: u8| Codec::of(number).ok_or(offence("a codec is not known"));
+    let known = |number: u8| Codec::of(number).ok_or(violation("a codec is not known"));
     let mut cursor = Cursor::new(value, 0, SPEC);
     let [from, number, becomes, codec] = cursor.array(what)?;
     let clock = cursor.be32(what)?;
@@ -443,11 +443,11 @@ fn read_payload(value: &[u8]) -> Result<Payload, Malformed> {
             clock: cursor.be32(what)?,
             channels: cursor.octet(what)?,
         }),
-        _ => return Err(offence("an action is not known")),
+        _ => return Err(violation("an action is not known")),
     };
     end(&cursor)?;
     if from > 1 || number > 127 || becomes > 127 {
-        return Err(offence("a payload type is none"));
+        return Err(violation("a payload type is none"));
     }
     Ok(Payload {
         from: if from == 0 { Side::A } else { Side::B },

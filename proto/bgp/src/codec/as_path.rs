@@ -110,7 +110,7 @@ impl<'a> AsPath<'a> {
     /// Checks it.
     ///
     /// # Errors
-    /// The first offence (RFC 7606 §7.2, RFC 7607 §2), with its offset in the value.
+    /// The first violation (RFC 7606 §7.2, RFC 7607 §2), with its offset in the value.
     #[inline]
     pub fn check(&self) -> Result<(), Malformed> {
         let spec = "RFC 7606 §7.2";

@@ -1,7 +1,7 @@
 //! Path attributes as rows, and as octets in a row (RFC 4271 §4.3).
 
 use super::be16;
-use super::offence::Approach::{self, AttributeDiscard, SessionReset, TreatAsWithdraw};
+use super::violation::Approach::{self, AttributeDiscard, SessionReset, TreatAsWithdraw};
 use wire::Malformed;
 
 wire::rows! {
@@ -117,11 +117,11 @@ pub(super) struct Rule {
     pub flags: u8,
     /// What the value must be like.
     pub shape: Shape,
-    /// How an offence is answered.
+    /// How a violation is answered.
     pub approach: Approach,
 }
 
-/// Flags, shape, and the answer to an offence.
+/// Flags, shape, and the answer to a violation.
 type Columns = (u8, Shape, Approach);
 
 const WELL_KNOWN: u8 = Flags::TRANSITIVE;
@@ -129,7 +129,7 @@ const TRANSITIVE: u8 = Flags::OPTIONAL | Flags::TRANSITIVE;
 const NON_TRANSITIVE: u8 = Flags::OPTIONAL;
 
 impl AttributeType {
-    /// Flags, shape, and the answer to an offence.
+    /// Flags, shape, and the answer to a violation.
     #[inline]
     pub(super) const fn rule(self) -> Rule {
         let (flags, shape, approach) = self.columns();

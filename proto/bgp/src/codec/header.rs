@@ -1,7 +1,7 @@
 //! The message header, and messages in a stream (RFC 4271 §4.1, RFC 8654).
 
 use super::notification::{HeaderError, Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, be16, word};
+use super::{Data, HEADER_BYTES, MESSAGE_BYTES_MAX, Violation, be16, word};
 
 wire::rows! {
     /// The message types.
@@ -49,7 +49,7 @@ pub enum Framing<'a> {
     /// A whole message of that type, header included.
     Message(MessageType, &'a [u8]),
     /// No message begins here: the session cannot go on.
-    Broken(Offence),
+    Broken(Violation),
 }
 
 /// Finds the message that `bytes` begin with; `message_max` octets are agreed at most.
@@ -72,8 +72,9 @@ pub fn frame(bytes: &[u8], message_max: usize) -> Framing<'_> {
             return Framing::Broken(bad_length(length));
         }
         let (what, spec) = ("no message has that type", "RFC 4271 §6.1");
-        let offence = Offence::reset(Notice::header(HeaderError::BadMessageType), 18, what, spec);
-        return Framing::Broken(offence.with(Data::Octet(header[18])));
+        let violation =
+            Violation::reset(Notice::header(HeaderError::BadMessageType), 18, what, spec);
+        return Framing::Broken(violation.with(Data::Octet(header[18])));
     };
     if length < kind.bytes_min() || length > kind.bytes_max(message_max) {
         if kind == MessageType::RouteRefresh && (HEADER_BYTES..23).contains(&length) {
@@ -81,7 +82,7 @@ pub fn frame(bytes: &[u8], message_max: usize) -> Framing<'_> {
             let (what, spec) = ("the ROUTE-REFRESH is cut off", "RFC 7313 §5");
             return match bytes.get(..length) {
                 Some(_) => Framing::Broken(
-                    Offence::reset(notice, 16, what, spec).with(Data::Message(0, word(length))),
+                    Violation::reset(notice, 16, what, spec).with(Data::Message(0, word(length))),
                 ),
                 None => Framing::Partial,
             };
@@ -94,15 +95,15 @@ pub fn frame(bytes: &[u8], message_max: usize) -> Framing<'_> {
     }
 }
 
-fn not_synchronized(at: usize) -> Offence {
+fn not_synchronized(at: usize) -> Violation {
     let notice = Notice::header(HeaderError::ConnectionNotSynchronized);
-    Offence::reset(notice, at, "the marker is not all ones", "RFC 4271 §6.1")
+    Violation::reset(notice, at, "the marker is not all ones", "RFC 4271 §6.1")
 }
 
-fn bad_length(length: usize) -> Offence {
+fn bad_length(length: usize) -> Violation {
     let notice = Notice::header(HeaderError::BadMessageLength);
-    let offence = Offence::reset(notice, 16, "no message has that length", "RFC 4271 §6.1");
-    offence.with(Data::Word(word(length)))
+    let violation = Violation::reset(notice, 16, "no message has that length", "RFC 4271 §6.1");
+    violation.with(Data::Word(word(length)))
 }
 
 /// The whole messages that `bytes` begin with; ends before one that is cut off or broken.

@@ -1,7 +1,7 @@
 //! Messages as octets: framing, the five message types, path attributes, and what is wrong with
 //! them.
 //!
-//! Reading borrows and allocates nothing. What is wrong is an [`Offence`]: how to answer it
+//! Reading borrows and allocates nothing. What is wrong is an [`Violation`]: how to answer it
 //! (RFC 7606), which NOTIFICATION would tell it, where it stands and why.
 
 mod as_path;
@@ -10,7 +10,6 @@ mod capability;
 mod communities;
 mod header;
 mod notification;
-mod offence;
 mod offer;
 mod open;
 mod reach;
@@ -19,6 +18,7 @@ mod rewrite;
 mod tlv;
 mod update;
 mod value;
+mod violation;
 
 pub use as_path::{AS_TRANS, AS_TRANS_SHORT, AsPath, Segment, SegmentKind, prepend};
 pub use attribute::{Attribute, AttributeType, Attributes, Flags, write_attribute};
@@ -30,7 +30,6 @@ pub use notification::{
     CEASE_COMMUNICATION_BYTES_MAX, Cease, ErrorCode, FsmError, HeaderError, Notice, Notification,
     OpenError, RefreshError, UpdateError, write_communication, write_notification,
 };
-pub use offence::{Approach, Data, Offence};
 pub use offer::{GracefulRestart, LongLived, Offer, Role};
 pub use open::{Open, write_open};
 pub use reach::{NextHop, Reach, Unreach};
@@ -39,6 +38,7 @@ pub use rewrite::{Edit, reflect, rewrite, to_two_octets};
 pub use tlv::{Tlv, Tlvs, TunnelTlvs};
 pub use update::{Context, Peering, Update};
 pub use value::{Aggregator, Origin, PmsiTunnel, aigp_metric};
+pub use violation::{Approach, Data, Violation};
 
 /// The TCP port (RFC 4271 §4.1).
 pub const PORT: u16 = 179;

@@ -3,7 +3,7 @@
 use super::capability::{Capabilities, CapabilityCode};
 use super::header::{begin, end};
 use super::{
-    AS_TRANS_SHORT, Data, MessageType, Notice, Offence, Offer, OpenError, VERSION, be16, be32,
+    AS_TRANS_SHORT, Data, MessageType, Notice, Offer, OpenError, VERSION, Violation, be16, be32,
     octet, word,
 };
 use crate::family::{Family, FamilySet};
@@ -34,11 +34,11 @@ struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     /// Finds them in a message.
-    fn of(message: &'a [u8]) -> Result<Self, Offence> {
+    fn of(message: &'a [u8]) -> Result<Self, Violation> {
         let length = usize::from(message[28]);
         let unspecific = |at, what| {
             let notice = Notice::open(OpenError::Unspecific);
-            Err(Offence::reset(notice, at, what, "RFC 9072 §2"))
+            Err(Violation::reset(notice, at, what, "RFC 9072 §2"))
         };
         let rest = &message[PARAMETERS_AT..];
         // RFC 9072 §2: a first parameter of type 255 announces them, whatever length is told.
@@ -86,27 +86,27 @@ impl Open {
     /// Reads a message that [`super::frame`] found.
     ///
     /// # Errors
-    /// The offence with its NOTIFICATION (RFC 4271 §6.2). Whether the AS is the right one, and
+    /// The violation with its NOTIFICATION (RFC 4271 §6.2). Whether the AS is the right one, and
     /// what else concerns both sides, the session knows.
-    pub fn read(message: &[u8]) -> Result<Self, Offence> {
+    pub fn read(message: &[u8]) -> Result<Self, Violation> {
         let (my_as, hold_time_s) = (be16(message, 20), be16(message, 22));
         if message[19] != VERSION {
             let notice = Notice::open(OpenError::UnsupportedVersionNumber);
-            let offence = Offence::reset(notice, 19, "the version is not 4", "RFC 4271 §6.2");
-            return Err(offence.with(Data::Word(VERSION.into())));
+            let violation = Violation::reset(notice, 19, "the version is not 4", "RFC 4271 §6.2");
+            return Err(violation.with(Data::Word(VERSION.into())));
         }
         let mut offer = Offer::plain(my_as.into(), be32(message, 24), hold_time_s);
         offer.families = FamilySet::EMPTY;
         let mut is_multiprotocol = false;
         for parameter in Parameters::of(message)? {
             let unspecific = |it: Malformed| {
-                Offence::reset(Notice::open(OpenError::Unspecific), it.at, it.what, it.spec)
+                Violation::reset(Notice::open(OpenError::Unspecific), it.at, it.what, it.spec)
             };
             let (kind, at, value) = parameter.map_err(unspecific)?;
             if kind != PARAMETER_CAPABILITIES {
                 let notice = Notice::open(OpenError::UnsupportedOptionalParameter);
                 let what = "the parameter is not known";
-                return Err(Offence::reset(notice, at, what, "RFC 4271 §6.2"));
+                return Err(Violation::reset(notice, at, what, "RFC 4271 §6.2"));
             }
             for capability in Capabilities::new(value) {
                 let capability = capability.map_err(|it| unspecific(it.shifted(at)))?;
@@ -127,18 +127,19 @@ impl Open {
     }
 
     /// What is wrong in any case.
-    fn check(self) -> Result<Self, Offence> {
-        let offence = |error, at, what, spec| Offence::reset(Notice::open(error), at, what, spec);
+    fn check(self) -> Result<Self, Violation> {
+        let violation =
+            |error, at, what, spec| Violation::reset(Notice::open(error), at, what, spec);
         if self.offer.asn == 0 {
-            return Err(offence(OpenError::BadPeerAs, 20, "the AS is zero", "RFC 7607 §2"));
+            return Err(violation(OpenError::BadPeerAs, 20, "the AS is zero", "RFC 7607 §2"));
         }
         if matches!(self.offer.hold_time_s, 1 | 2) {
             let what = "the hold time is one or two seconds";
-            return Err(offence(OpenError::UnacceptableHoldTime, 22, what, "RFC 4271 §6.2"));
+            return Err(violation(OpenError::UnacceptableHoldTime, 22, what, "RFC 4271 §6.2"));
         }
         if self.offer.identifier == 0 {
             let what = "the identifier is zero";
-            return Err(offence(OpenError::BadBgpIdentifier, 24, what, "RFC 6286 §2.1"));
+            return Err(violation(OpenError::BadBgpIdentifier, 24, what, "RFC 6286 §2.1"));
         }
         Ok(self)
     }

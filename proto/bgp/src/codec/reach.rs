@@ -57,18 +57,18 @@ fn family(value: &[u8], bytes_min: usize, context: &Context) -> Result<Family, R
 impl<'a> Reach<'a> {
     pub(super) fn read(value: &'a [u8], context: &Context) -> Result<Self, Refused> {
         let family = family(value, FAMILY_BYTES + 2, context)?;
-        let offence = |at, what, spec| Refused::Family(family, Malformed::new(at, what, spec));
+        let violation = |at, what, spec| Refused::Family(family, Malformed::new(at, what, spec));
         let length = usize::from(value[FAMILY_BYTES]);
         let (at, spec) = (FAMILY_BYTES, "RFC 7606 §7.11");
         if !family.takes_next_hop(length, context.extended_next_hop.has(family)) {
-            return Err(offence(at, "the next hop does not have a length of the family", spec));
+            return Err(violation(at, "the next hop does not have a length of the family", spec));
         }
         let Some((next_hop, rest)) = value[at + 1..].split_at_checked(length) else {
-            return Err(offence(at, "the next hop is cut off", spec));
+            return Err(violation(at, "the next hop is cut off", spec));
         };
         // One octet is reserved (RFC 4760 §3).
         let Some(field) = rest.get(1..) else {
-            return Err(offence(at, "the next hop is cut off", spec));
+            return Err(violation(at, "the next hop is cut off", spec));
         };
         let routes = Routes::new(family, context.layout(family, false), field);
         let before = value.len() - field.len();

@@ -2,7 +2,7 @@
 
 use super::header::{begin, end};
 use super::notification::{Notice, RefreshError};
-use super::{Data, HEADER_BYTES, MessageType, Offence, be16, word};
+use super::{Data, HEADER_BYTES, MessageType, Violation, be16, word};
 use crate::family::Family;
 
 wire::rows! {
@@ -33,7 +33,7 @@ impl<'a> Refresh<'a> {
     ///
     /// # Errors
     /// A beginning or an end that is longer than its four octets (RFC 7313 §5).
-    pub fn read(message: &'a [u8]) -> Result<Self, Offence> {
+    pub fn read(message: &'a [u8]) -> Result<Self, Violation> {
         let body = &message[HEADER_BYTES..];
         let kind = RefreshKind::of(body[2]);
         let filters = &body[4..];
@@ -41,7 +41,7 @@ impl<'a> Refresh<'a> {
             let (what, spec) = ("the ROUTE-REFRESH is too long", "RFC 7313 §5");
             let notice = Notice::refresh(RefreshError::InvalidMessageLength);
             let data = Data::Message(0, word(message.len()));
-            return Err(Offence::reset(notice, HEADER_BYTES + 4, what, spec).with(data));
+            return Err(Violation::reset(notice, HEADER_BYTES + 4, what, spec).with(data));
         }
         Ok(Self { family: Family::of(be16(body, 0), body[3]), kind, filters })
     }

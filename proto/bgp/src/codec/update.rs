@@ -2,9 +2,9 @@
 //! sessions as on external ones.
 
 use super::attribute::{Attribute, AttributeType, Attributes, Flags, Rule, Shape};
-use super::offence::{Approach, Data, Offence};
 use super::reach::{Reach, Refused, Unreach};
 use super::tlv::Tlvs;
+use super::violation::{Approach, Data, Violation};
 use super::{AsPath, Asn, HEADER_BYTES, Notice, TunnelTlvs, UpdateError, be16, be32, word};
 use crate::family::{Family, FamilySet, Layout, Routes};
 use wire::Malformed;
@@ -76,8 +76,8 @@ pub struct Update<'a> {
     /// Numbers of those that were dropped.
     dropped: [u64; 4],
     kept: Kept,
-    /// The strongest offence, the first one of them.
-    offence: Option<Offence>,
+    /// The strongest violation, the first one of them.
+    violation: Option<Violation>,
     is_withdrawn: bool,
     four_octet_as: bool,
 }
@@ -114,9 +114,9 @@ impl<'a> Update<'a> {
     /// Reads a message that [`super::frame`] found.
     ///
     /// # Errors
-    /// An offence that is answered by a session reset. All others are told by
-    /// [`Update::offence`].
-    pub fn read(message: &'a [u8], context: &Context) -> Result<Self, Offence> {
+    /// A violation that is answered by a session reset. All others are told by
+    /// [`Update::violation`].
+    pub fn read(message: &'a [u8], context: &Context) -> Result<Self, Violation> {
         let mut update = Self::outline(message, context)?;
         update.ignore_routes(context)?;
         update.check_routes()?;
@@ -130,22 +130,22 @@ impl<'a> Update<'a> {
     }
 
     /// Finds the three fields.
-    fn outline(message: &'a [u8], context: &Context) -> Result<Self, Offence> {
-        let offence = |at, what| {
+    fn outline(message: &'a [u8], context: &Context) -> Result<Self, Violation> {
+        let violation = |at, what| {
             let notice = notice(UpdateError::MalformedAttributeList);
-            Err(Offence::reset(notice, at, what, "RFC 4271 §6.3"))
+            Err(Violation::reset(notice, at, what, "RFC 4271 §6.3"))
         };
         let body = &message[HEADER_BYTES..];
         let Some((withdrawn, rest)) = body[2..].split_at_checked(usize::from(be16(body, 0))) else {
-            return offence(HEADER_BYTES, "the withdrawn routes are longer than the message");
+            return violation(HEADER_BYTES, "the withdrawn routes are longer than the message");
         };
         let at = HEADER_BYTES + 2 + withdrawn.len();
         let Some((length, rest)) = rest.split_first_chunk::<2>() else {
-            return offence(at, "the length of the attributes is cut off");
+            return violation(at, "the length of the attributes is cut off");
         };
         let length = usize::from(u16::from_be_bytes(*length));
         let Some((attributes, announced)) = rest.split_at_checked(length) else {
-            return offence(at, "the attributes are longer than the message");
+            return violation(at, "the attributes are longer than the message");
         };
         let family = Family::Ipv4Unicast;
         Ok(Self {
@@ -160,14 +160,14 @@ impl<'a> Update<'a> {
             seen: [0; 4],
             dropped: [0; 4],
             kept: Kept { from: 0, to: 0, is_plain: true },
-            offence: None,
+            violation: None,
             is_withdrawn: false,
             four_octet_as: context.four_octet_as,
         })
     }
 
     /// Both plain fields are passed over where IPv4 was not negotiated (RFC 4760 §8).
-    fn ignore_routes(&mut self, context: &Context) -> Result<(), Offence> {
+    fn ignore_routes(&mut self, context: &Context) -> Result<(), Violation> {
         let has_none = self.withdrawn.is_empty() && self.announced.is_empty();
         if has_none || context.families.has(Family::Ipv4Unicast) {
             return Ok(());
@@ -180,24 +180,24 @@ impl<'a> Update<'a> {
         };
         self.withdrawn = Routes::new(Family::Ipv4Unicast, Layout::default(), &[]);
         self.announced = self.withdrawn;
-        let offence = Offence::reset(notice, at, what, "RFC 4760 §8");
-        self.note(offence.answered(Approach::AttributeDiscard))
+        let violation = Violation::reset(notice, at, what, "RFC 4760 §8");
+        self.note(violation.answered(Approach::AttributeDiscard))
     }
 
     /// Both plain fields, before anything is done with them (RFC 7606 §3 i, j).
-    fn check_routes(&self) -> Result<(), Offence> {
+    fn check_routes(&self) -> Result<(), Violation> {
         let announced_at = self.message.len() - self.announced.octets().len();
         for (routes, at) in [(&self.withdrawn, HEADER_BYTES + 2), (&self.announced, announced_at)] {
             if let Err(malformed) = routes.check() {
                 let Malformed { at, what, spec } = malformed.shifted(at);
                 let notice = notice(UpdateError::InvalidNetworkField);
-                return Err(Offence::reset(notice, at, what, spec));
+                return Err(Violation::reset(notice, at, what, spec));
             }
         }
         Ok(())
     }
 
-    fn read_attributes(&mut self, context: &Context) -> Result<(), Offence> {
+    fn read_attributes(&mut self, context: &Context) -> Result<(), Violation> {
         let base = self.attributes_at;
         for attribute in Attributes::new(self.attributes) {
             let attribute = match attribute {
@@ -206,8 +206,8 @@ impl<'a> Update<'a> {
                     self.kept.is_plain = false;
                     let Malformed { at, what, spec } = malformed.shifted(base);
                     let notice = notice(UpdateError::MalformedAttributeList);
-                    let offence = Offence::reset(notice, at, what, spec);
-                    return self.note(offence.answered(Approach::TreatAsWithdraw));
+                    let violation = Violation::reset(notice, at, what, spec);
+                    return self.note(violation.answered(Approach::TreatAsWithdraw));
                 }
             };
             let (word, mask) = bit(attribute.number);
@@ -225,7 +225,7 @@ impl<'a> Update<'a> {
     }
 
     /// An attribute came again (RFC 7606 §3 g).
-    fn twice(&mut self, attribute: &Attribute<'_>) -> Result<(), Offence> {
+    fn twice(&mut self, attribute: &Attribute<'_>) -> Result<(), Violation> {
         let is_mp = matches!(
             attribute.kind(),
             Some(AttributeType::MpReachNlri | AttributeType::MpUnreachNlri)
@@ -234,15 +234,15 @@ impl<'a> Update<'a> {
         self.kept.is_plain = false;
         let error = UpdateError::MalformedAttributeList;
         let what = "the attribute stands there twice";
-        self.note(self.offence_in(attribute, error, 0, what, "RFC 7606 §3").answered(approach))
+        self.note(self.violation_in(attribute, error, 0, what, "RFC 7606 §3").answered(approach))
     }
 
     /// What nobody here knows: passed on if it is transitive (RFC 4271 §5, §9).
-    fn read_unknown(&mut self, attribute: &Attribute<'_>) -> Result<(), Offence> {
+    fn read_unknown(&mut self, attribute: &Attribute<'_>) -> Result<(), Violation> {
         if !attribute.flags.has(Flags::OPTIONAL) {
             let error = UpdateError::UnrecognizedWellKnownAttribute;
             let what = "a well-known attribute is not known";
-            return Err(self.offence_in(attribute, error, 0, what, "RFC 4271 §6.3"));
+            return Err(self.violation_in(attribute, error, 0, what, "RFC 4271 §6.3"));
         }
         if attribute.flags.has(Flags::TRANSITIVE) {
             self.kept.take(attribute);
@@ -264,18 +264,18 @@ impl<'a> Update<'a> {
         kind: AttributeType,
         attribute: &Attribute<'a>,
         context: &Context,
-    ) -> Result<(), Offence> {
+    ) -> Result<(), Violation> {
         let rule = kind.rule();
-        if let Some(offence) = self.out_of_place(kind, attribute, context) {
+        if let Some(violation) = self.out_of_place(kind, attribute, context) {
             self.drop_attribute(attribute.number);
-            return offence.map_or(Ok(()), |offence| self.note(offence));
+            return violation.map_or(Ok(()), |violation| self.note(violation));
         }
         let flags = attribute.flags.0 & (Flags::OPTIONAL | Flags::TRANSITIVE);
         if flags != rule.flags {
             let error = UpdateError::AttributeFlagsError;
             let what = "the flags are not those of the attribute";
-            let offence = self.offence_in(attribute, error, 0, what, "RFC 7606 §3");
-            return self.answer(attribute, rule, offence);
+            let violation = self.violation_in(attribute, error, 0, what, "RFC 7606 §3");
+            return self.answer(attribute, rule, violation);
         }
         match rule.shape {
             Shape::Reach | Shape::Unreach => return self.read_routes(kind, attribute, context),
@@ -283,8 +283,8 @@ impl<'a> Update<'a> {
                 if let Err((error, malformed)) = check_value(shape, attribute.value, context) {
                     let head = attribute.octets.len() - attribute.value.len();
                     let Malformed { at, what, spec } = malformed.shifted(head);
-                    let offence = self.offence_in(attribute, error, at, what, spec);
-                    return self.answer(attribute, rule, offence);
+                    let violation = self.violation_in(attribute, error, at, what, spec);
+                    return self.answer(attribute, rule, violation);
                 }
             }
         }
@@ -302,19 +302,19 @@ impl<'a> Update<'a> {
         Ok(())
     }
 
-    /// Attributes that this session does not take: dropped, and whether that is an offence.
+    /// Attributes that this session does not take: dropped, and whether that is a violation.
     fn out_of_place(
         &self,
         kind: AttributeType,
         attribute: &Attribute<'_>,
         context: &Context,
-    ) -> Option<Option<Offence>> {
+    ) -> Option<Option<Violation>> {
         match kind {
             kind if kind.is_internal() && context.peering == Peering::External => {
                 let error = UpdateError::OptionalAttributeError;
                 let what = "the attribute stays inside of an AS";
-                let offence = self.offence_in(attribute, error, 0, what, "RFC 7606 §7");
-                Some(Some(offence.answered(Approach::AttributeDiscard)))
+                let violation = self.violation_in(attribute, error, 0, what, "RFC 7606 §7");
+                Some(Some(violation.answered(Approach::AttributeDiscard)))
             }
             // RFC 6793 §4.1: between speakers of four octets these do not count.
             AttributeType::As4Path | AttributeType::As4Aggregator if context.four_octet_as => {
@@ -331,10 +331,10 @@ impl<'a> Update<'a> {
         &mut self,
         attribute: &Attribute<'_>,
         rule: Rule,
-        offence: Offence,
-    ) -> Result<(), Offence> {
+        violation: Violation,
+    ) -> Result<(), Violation> {
         self.drop_attribute(attribute.number);
-        self.note(offence.answered(rule.approach))
+        self.note(violation.answered(rule.approach))
     }
 
     fn read_routes(
@@ -342,7 +342,7 @@ impl<'a> Update<'a> {
         kind: AttributeType,
         attribute: &Attribute<'a>,
         context: &Context,
-    ) -> Result<(), Offence> {
+    ) -> Result<(), Violation> {
         let read = if kind == AttributeType::MpReachNlri {
             Reach::read(attribute.value, context).map(|reach| self.reach = Some(reach))
         } else {
@@ -360,33 +360,33 @@ impl<'a> Update<'a> {
         let head = attribute.octets.len() - attribute.value.len();
         let Malformed { at, what, spec } = malformed.shifted(head);
         let error = UpdateError::OptionalAttributeError;
-        let offence = self.offence_in(attribute, error, at, what, spec);
-        self.note(Offence { family, ..offence.answered(approach) })
+        let violation = self.violation_in(attribute, error, at, what, spec);
+        self.note(Violation { family, ..violation.answered(approach) })
     }
 
-    /// An offence `at` octets into an attribute; the NOTIFICATION carries the attribute.
-    fn offence_in(
+    /// A violation `at` octets into an attribute; the NOTIFICATION carries the attribute.
+    fn violation_in(
         &self,
         attribute: &Attribute<'_>,
         error: UpdateError,
         at: usize,
         what: &'static str,
         spec: &'static str,
-    ) -> Offence {
+    ) -> Violation {
         let start = self.attributes_at + attribute.at;
         let data = Data::Message(word(start), word(attribute.octets.len()));
         let data = if error == UpdateError::MalformedAttributeList { Data::None } else { data };
-        Offence::reset(notice(error), start + at, what, spec).with(data)
+        Violation::reset(notice(error), start + at, what, spec).with(data)
     }
 
-    /// Takes account of an offence: the strongest answer counts (RFC 7606 §3 h).
-    fn note(&mut self, offence: Offence) -> Result<(), Offence> {
-        if offence.approach == Approach::SessionReset {
-            return Err(offence);
+    /// Takes account of a violation: the strongest answer counts (RFC 7606 §3 h).
+    fn note(&mut self, violation: Violation) -> Result<(), Violation> {
+        if violation.approach == Approach::SessionReset {
+            return Err(violation);
         }
-        self.is_withdrawn |= offence.approach == Approach::TreatAsWithdraw;
-        if self.offence.is_none_or(|known| known.approach < offence.approach) {
-            self.offence = Some(offence);
+        self.is_withdrawn |= violation.approach == Approach::TreatAsWithdraw;
+        if self.violation.is_none_or(|known| known.approach < violation.approach) {
+            self.violation = Some(violation);
         }
         Ok(())
     }
@@ -395,12 +395,12 @@ impl<'a> Update<'a> {
     fn lacks(&mut self, kind: AttributeType) {
         let (what, spec) = ("a mandatory attribute lacks", "RFC 7606 §3");
         let notice = notice(UpdateError::MissingWellKnownAttribute);
-        let offence = Offence::reset(notice, self.attributes_at, what, spec)
+        let violation = Violation::reset(notice, self.attributes_at, what, spec)
             .with(Data::Octet(kind.number()))
             .answered(Approach::TreatAsWithdraw);
         self.is_withdrawn = true;
-        if self.offence.is_none_or(|known| known.approach < offence.approach) {
-            self.offence = Some(offence);
+        if self.violation.is_none_or(|known| known.approach < violation.approach) {
+            self.violation = Some(violation);
         }
     }
 
@@ -413,16 +413,16 @@ impl<'a> Update<'a> {
         }
         let (what, spec) = ("the path with ASes of four octets is too long", "RFC 8654 §4");
         let notice = notice(UpdateError::MalformedAsPath);
-        let offence = Offence::reset(notice, self.attributes_at, what, spec)
+        let violation = Violation::reset(notice, self.attributes_at, what, spec)
             .answered(Approach::TreatAsWithdraw);
         self.is_withdrawn = true;
-        if self.offence.is_none_or(|known| known.approach < offence.approach) {
-            self.offence = Some(offence);
+        if self.violation.is_none_or(|known| known.approach < violation.approach) {
+            self.violation = Some(violation);
         }
     }
 
     /// What concerns the message as a whole.
-    fn check_whole(&mut self) -> Result<(), Offence> {
+    fn check_whole(&mut self) -> Result<(), Violation> {
         let came = |kind: AttributeType| {
             let (word, mask) = bit(kind.number());
             self.seen[word] & mask != 0
@@ -443,10 +443,10 @@ impl<'a> Update<'a> {
             }
         }
         self.check_widened();
-        match self.offence {
+        match self.violation {
             // RFC 7606 §5.2: nothing can be withdrawn if nothing was announced.
-            Some(offence) if self.is_withdrawn && !announces => {
-                Err(offence.answered(Approach::SessionReset))
+            Some(violation) if self.is_withdrawn && !announces => {
+                Err(violation.answered(Approach::SessionReset))
             }
             _ => Ok(()),
         }
@@ -458,12 +458,12 @@ impl<'a> Update<'a> {
         self.message
     }
 
-    /// What is wrong with it: the strongest offence. Of [`Approach::AttributeDiscard`], the
+    /// What is wrong with it: the strongest violation. Of [`Approach::AttributeDiscard`], the
     /// attributes are dropped already; of [`Approach::DisableFamily`], the family's routes do
     /// not appear in [`Update::reach`] and [`Update::unreach`].
     #[must_use]
-    pub const fn offence(&self) -> Option<&Offence> {
-        self.offence.as_ref()
+    pub const fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
     }
 
     /// Whether every route it announces counts as withdrawn (RFC 7606 §2).
@@ -508,7 +508,7 @@ impl<'a> Update<'a> {
         let is_alone = self.seen == only
             && self.withdrawn.is_empty()
             && self.announced.is_empty()
-            && self.offence.is_none();
+            && self.violation.is_none();
         self.unreach.filter(|it| is_alone && it.routes.is_empty()).map(|it| it.family)
     }
 
@@ -608,7 +608,7 @@ impl<'a> Update<'a> {
     }
 }
 
-/// Checks a value; the subcode and the offence with its offset in the value.
+/// Checks a value; the subcode and the violation with its offset in the value.
 #[inline]
 fn check_value(
     shape: Shape,
@@ -663,20 +663,20 @@ fn check_as_path(value: &[u8], context: &Context) -> Result<(), (UpdateError, Ma
     let error = UpdateError::MalformedAsPath;
     let path = AsPath::new(value, context.four_octet_as);
     path.check().map_err(|malformed| (error, malformed))?;
-    let offence = |what, spec| Err((error, Malformed::new(0, what, spec)));
+    let violation = |what, spec| Err((error, Malformed::new(0, what, spec)));
     if context.peering == Peering::Internal {
         return Ok(());
     }
     let is_confederation = path.segments().next().is_some_and(|it| it.kind.is_confederation());
     match context.peering {
         Peering::External if path.has_confederation() => {
-            offence("a confederation's path left it", "RFC 5065 §5")
+            violation("a confederation's path left it", "RFC 5065 §5")
         }
         Peering::Confederation if !is_confederation => {
-            offence("the path does not begin inside of the confederation", "RFC 5065 §5")
+            violation("the path does not begin inside of the confederation", "RFC 5065 §5")
         }
         _ if context.first_as.is_some() && path.neighbour() != context.first_as => {
-            offence("the path does not begin with the peer's AS", "RFC 4271 §6.3")
+            violation("the path does not begin with the peer's AS", "RFC 4271 §6.3")
         }
         _ => Ok(()),
     }

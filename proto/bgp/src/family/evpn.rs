@@ -68,16 +68,16 @@ impl fmt::Debug for Mac {
     }
 }
 
-fn offence<T>(at: usize, what: &'static str) -> Result<T, Malformed> {
+fn violation<T>(at: usize, what: &'static str) -> Result<T, Malformed> {
     Err(Malformed::new(at, what, SPEC))
 }
 
 fn length(bytes: &[u8], _: Layout) -> Result<usize, Malformed> {
     let [kind, length, rest @ ..] = bytes else {
-        return offence(0, "type and length of an EVPN route lack");
+        return violation(0, "type and length of an EVPN route lack");
     };
     let Some(body) = rest.get(..usize::from(*length)) else {
-        return offence(1, "the EVPN route is cut off");
+        return violation(1, "the EVPN route is cut off");
     };
     if let Some(kind) = EvpnType::of(*kind) {
         // What lacks stands where the body ends.
@@ -103,11 +103,11 @@ fn check(kind: EvpnType, body: &[u8]) -> Result<(), Malformed> {
         EvpnType::MacIpAdvertisement => {
             let mac_at = RD + ESI + TAG;
             if body.get(mac_at).is_some_and(|bits| *bits != MAC_BITS) {
-                return offence(mac_at, "the MAC address does not have 48 bits");
+                return violation(mac_at, "the MAC address does not have 48 bits");
             }
             let fixed = mac_at + 1 + 6 + 1;
             let Some(address) = address_octets(body, fixed - 1) else {
-                return offence(fixed - 1, "no IP address has that length");
+                return violation(fixed - 1, "no IP address has that length");
             };
             let labels = body.len().checked_sub(fixed + address);
             matches!(labels, Some(LABEL | 6))
@@ -116,7 +116,7 @@ fn check(kind: EvpnType, body: &[u8]) -> Result<(), Malformed> {
             let before = if kind == EvpnType::EthernetSegment { ESI } else { TAG };
             let fixed = RD + before + 1;
             let Some(address @ (4 | 16)) = address_octets(body, fixed - 1) else {
-                return offence(fixed - 1, "no IP address has that length");
+                return violation(fixed - 1, "no IP address has that length");
             };
             body.len() == fixed + address
         }
@@ -125,15 +125,15 @@ fn check(kind: EvpnType, body: &[u8]) -> Result<(), Malformed> {
             let address = match body.len().wrapping_sub(fixed + LABEL) {
                 8 => 4,
                 32 => 16,
-                _ => return offence(0, "no IP prefix route has that length"),
+                _ => return violation(0, "no IP prefix route has that length"),
             };
             if usize::from(body[fixed - 1]) > 8 * address {
-                return offence(fixed - 1, "the prefix is longer than an address");
+                return violation(fixed - 1, "the prefix is longer than an address");
             }
             true
         }
     };
-    if is_right { Ok(()) } else { offence(0, "the route does not have the length of its type") }
+    if is_right { Ok(()) } else { violation(0, "the route does not have the length of its type") }
 }
 
 /// Where the payload of a body stands: its first part, and where the second begins.

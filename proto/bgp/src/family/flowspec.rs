@@ -188,15 +188,15 @@ impl<'a> Iterator for Components<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (&number, rest) = self.rest.split_first()?;
         self.rest = &[];
-        let offence = |what| Some(Err(Malformed::new(self.at, what, "RFC 8955 §4.2")));
+        let violation = |what| Some(Err(Malformed::new(self.at, what, "RFC 8955 §4.2")));
         if number <= self.last {
-            return offence("the components are not in the order of their types");
+            return violation("the components are not in the order of their types");
         }
         let kind = ComponentType::of(number)
             .filter(|kind| self.is_ipv6 || *kind != ComponentType::FlowLabel);
         let Some(kind) = kind else { return Some(Ok(Component { kind: None, value: rest })) };
         let octets = self.value_octets(kind, rest).filter(|octets| *octets <= rest.len());
-        let Some(octets) = octets else { return offence("the component is cut off") };
+        let Some(octets) = octets else { return violation("the component is cut off") };
         let (value, rest) = rest.split_at(octets);
         (self.rest, self.last, self.at) = (rest, number, self.at + 1 + octets);
         Some(Ok(Component { kind: Some(kind), value }))

@@ -41,20 +41,20 @@ pub(super) fn length<const MIN: u8, const MAX: u8>(
     bytes: &[u8],
     layout: Layout,
 ) -> Result<usize, Malformed> {
-    let offence = |what| Err(Malformed::new(0, what, SPEC));
+    let violation = |what| Err(Malformed::new(0, what, SPEC));
     let Some((&bits, rest)) = bytes.split_first() else {
-        return offence("the length of a prefix lacks");
+        return violation("the length of a prefix lacks");
     };
     let octets = octets_of(bits);
     if octets > rest.len() {
-        return offence("the prefix is cut off");
+        return violation("the prefix is cut off");
     }
     let labels = labels(&rest[..octets], layout.multiple_labels && !layout.withdrawn)?;
     let Some(prefix) = usize::from(bits).checked_sub(8 * labels) else {
-        return offence("the length leaves no room for the label");
+        return violation("the length leaves no room for the label");
     };
     if !(usize::from(MIN)..=usize::from(MAX)).contains(&prefix) {
-        return offence("the prefix is longer than an address");
+        return violation("the prefix is longer than an address");
     }
     Ok(1 + octets)
 }

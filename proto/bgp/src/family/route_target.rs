@@ -25,14 +25,14 @@ pub(super) const ROW: Row = Row {
 };
 
 fn length(bytes: &[u8], _: Layout) -> Result<usize, Malformed> {
-    let offence = |what| Err(Malformed::new(0, what, SPEC));
-    let Some(&bits) = bytes.first() else { return offence("the length of a route target lacks") };
+    let violation = |what| Err(Malformed::new(0, what, SPEC));
+    let Some(&bits) = bytes.first() else { return violation("the length of a route target lacks") };
     if bits != 0 && !(ORIGIN_BITS..=BITS_MAX).contains(&bits) {
-        return offence("no route target has that length");
+        return violation("no route target has that length");
     }
     let length = 1 + octets_of(bits);
     if length > bytes.len() {
-        return offence("the route target is cut off");
+        return violation("the route target is cut off");
     }
     Ok(length)
 }

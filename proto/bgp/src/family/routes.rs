@@ -86,7 +86,7 @@ impl<'a> Routes<'a> {
     /// How many routes there are, those of types that nobody knows included.
     ///
     /// # Errors
-    /// The first offence, with its offset in the field.
+    /// The first violation, with its offset in the field.
     #[inline]
     pub fn check(&self) -> Result<usize, Malformed> {
         match self.family {

@@ -31,15 +31,15 @@ pub(super) const ROW: Row = Row {
 };
 
 fn length(bytes: &[u8], _: Layout) -> Result<usize, Malformed> {
-    let offence = |what| Err(Malformed::new(0, what, SPEC));
+    let violation = |what| Err(Malformed::new(0, what, SPEC));
     if bytes.len() < 2 {
-        return offence("the length of a VPLS route lacks");
+        return violation("the length of a VPLS route lacks");
     }
     let length = usize::from(be16(bytes, 0));
     match length {
         BLOCK_BYTES | DISCOVERY_BYTES if length + 2 <= bytes.len() => Ok(length + 2),
-        BLOCK_BYTES | DISCOVERY_BYTES => offence("the VPLS route is cut off"),
-        _ => offence("no VPLS route has that length"),
+        BLOCK_BYTES | DISCOVERY_BYTES => violation("the VPLS route is cut off"),
+        _ => violation("no VPLS route has that length"),
     }
 }
 

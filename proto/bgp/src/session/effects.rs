@@ -2,7 +2,7 @@
 
 use super::negotiate::Negotiated;
 use super::settings::Settings;
-use crate::codec::{Cease, Notice, Offence, RefreshKind};
+use crate::codec::{Cease, Notice, RefreshKind, Violation};
 use crate::family::{Family, FamilySet};
 use core::ops::Range;
 
@@ -105,7 +105,7 @@ pub enum Indication {
     /// A connection ended before routes were exchanged.
     Failed(Cause),
     /// The peer sent what it must not; a NOTIFICATION followed.
-    Offended(Offence),
+    Offended(Violation),
     /// A ROUTE-REFRESH of a family that was negotiated.
     Refresh(Family, RefreshKind),
     /// Stale routes of these families are stale for long from now on (RFC 9494 §4.2).

@@ -2,7 +2,9 @@
 
 use super::effects::{Cause, ConnectionId, Indication, Out};
 use super::{Connection, FAILURES_MAX, MESSAGE_BYTES_MAX, Phase, Session, TIME_MIN};
-use crate::codec::{Cease, MessageType, Notice, Offence, write_communication, write_notification};
+use crate::codec::{
+    Cease, MessageType, Notice, Violation, write_communication, write_notification,
+};
 use crate::family::FamilySet;
 use machine::Time;
 
@@ -50,14 +52,14 @@ impl Session {
         &mut self,
         now: Time,
         id: ConnectionId,
-        offence: &Offence,
+        violation: &Violation,
         message: &[u8],
         out: &mut Vec<Out>,
     ) {
         let mut data = Vec::new();
-        offence.write_data(message, &mut data);
-        out.push(Out::Indicate(Indication::Offended(*offence)));
-        self.refuse(now, id, offence.notice, &data, out);
+        violation.write_data(message, &mut data);
+        out.push(Out::Indicate(Indication::Offended(*violation)));
+        self.refuse(now, id, violation.notice, &data, out);
     }
 
     /// The transport ended a connection.

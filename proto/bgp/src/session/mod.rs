@@ -4,7 +4,7 @@
 //! ```text
 //!   Idle ─Start→ Connect ─Connected→ OpenSent ─OPEN→ OpenConfirm ─KEEPALIVE→ Established
 //!    ↑ ↖ passive → Active ─Accepted──↗                                        │
-//!    └─────── IdleHoldTime, doubled with each failure ←─ offence, timer, loss ─┘
+//!    └─────── IdleHoldTime, doubled with each failure ←─ violation, timer, loss ─┘
 //! ```
 //! A connection that cannot be had is no failure of the peer's: the next attempt waits for
 //! ConnectRetryTime in Active, and the peer may connect meanwhile.

@@ -3,8 +3,8 @@
 
 use super::settings::Settings;
 use crate::codec::{
-    Context, Data, EXTENDED_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Notice, Offence, Offer, Open,
-    OpenError, Peering,
+    Context, Data, EXTENDED_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Notice, Offer, Open, OpenError,
+    Peering, Violation,
 };
 use crate::family::{Family, FamilySet};
 use crate::pack::Limits;
@@ -58,31 +58,31 @@ impl Negotiated {
     }
 }
 
-fn offence(error: OpenError, at: usize, what: &'static str, spec: &'static str) -> Offence {
-    Offence::reset(Notice::open(error), at, what, spec)
+fn violation(error: OpenError, at: usize, what: &'static str, spec: &'static str) -> Violation {
+    Violation::reset(Notice::open(error), at, what, spec)
 }
 
 /// What an OPEN offends of what is configured.
-fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Offence> {
+fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Violation> {
     let (ours, theirs) = (&settings.offer, &open.offer);
     if !settings.peer_as.admits(theirs.asn, ours.asn) {
         let what = "the AS is not the one that is configured";
-        return Err(offence(OpenError::BadPeerAs, 20, what, "RFC 4271 §6.2"));
+        return Err(violation(OpenError::BadPeerAs, 20, what, "RFC 4271 §6.2"));
     }
     if theirs.asn == ours.asn && theirs.identifier == ours.identifier {
         let what = "the identifier is ours";
-        return Err(offence(OpenError::BadBgpIdentifier, 24, what, "RFC 6286 §2.2"));
+        return Err(violation(OpenError::BadBgpIdentifier, 24, what, "RFC 6286 §2.2"));
     }
     if theirs.hold_time_s != 0 && theirs.hold_time_s < settings.hold_time_min_s {
         let what = "the hold time is shorter than what is configured";
-        return Err(offence(OpenError::UnacceptableHoldTime, 22, what, "RFC 4271 §6.2"));
+        return Err(violation(OpenError::UnacceptableHoldTime, 22, what, "RFC 4271 §6.2"));
     }
     let families = ours.families.and(theirs.families);
     if families.is_empty() || !settings.required.without(families).is_empty() {
         let what = "a family that is needed lacks";
         let needed = if families.is_empty() { ours.families } else { settings.required };
-        let offence = offence(OpenError::UnsupportedCapability, 29, what, "RFC 5492 §5");
-        return Err(offence.with(Data::Families(needed.without(theirs.families))));
+        let violation = violation(OpenError::UnsupportedCapability, 29, what, "RFC 5492 §5");
+        return Err(violation.with(Data::Families(needed.without(theirs.families))));
     }
     let Some(role) = ours.role.filter(|_| peering == Peering::External) else { return Ok(()) };
     let is_right = match theirs.role {
@@ -91,7 +91,7 @@ fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Offen
     };
     if !is_right || open.offer.roles_differ {
         let what = "the roles do not go together";
-        return Err(offence(OpenError::RoleMismatch, 29, what, "RFC 9234 §4.2"));
+        return Err(violation(OpenError::RoleMismatch, 29, what, "RFC 9234 §4.2"));
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Offen
 ///
 /// # Errors
 /// Why there is no session.
-pub(super) fn negotiate(settings: &Settings, open: Open) -> Result<Negotiated, Offence> {
+pub(super) fn negotiate(settings: &Settings, open: Open) -> Result<Negotiated, Violation> {
     let (ours, theirs) = (&settings.offer, &open.offer);
     let peering = match theirs.asn == ours.asn {
         true => Peering::Internal,

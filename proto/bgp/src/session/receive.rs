@@ -4,7 +4,7 @@ use super::effects::{Cause, ConnectionId, Indication, Out};
 use super::negotiate::negotiate;
 use super::{Phase, Session};
 use crate::codec::{
-    Framing, FsmError, MessageType, Notice, Notification, Offence, Open, Refresh, RefreshKind,
+    Framing, FsmError, MessageType, Notice, Notification, Open, Refresh, RefreshKind, Violation,
     frame,
 };
 use machine::Time;
@@ -40,9 +40,9 @@ impl Session {
                     at += message.len();
                     self.message(now, id, kind, message, out);
                 }
-                Framing::Broken(offence) => {
+                Framing::Broken(violation) => {
                     hand_on(id, &mut updates, out);
-                    self.offended(now, id, &offence, &bytes[at..], out);
+                    self.offended(now, id, &violation, &bytes[at..], out);
                 }
             }
         }
@@ -100,8 +100,8 @@ impl Session {
         let (notice, what) = (Notice::fsm(error), "the state does not take the message");
         // RFC 6608 §4: the data is the type of the message.
         let data = crate::codec::Data::Octet(message[18]);
-        let offence = Offence::reset(notice, 18, what, "RFC 6608 §4").with(data);
-        self.offended(now, id, &offence, message, out);
+        let violation = Violation::reset(notice, 18, what, "RFC 6608 §4").with(data);
+        self.offended(now, id, &violation, message, out);
     }
 
     fn notified(&mut self, now: Time, id: ConnectionId, message: &[u8], out: &mut Vec<Out>) {
@@ -114,14 +114,14 @@ impl Session {
         let negotiated = Open::read(message).and_then(|open| negotiate(&self.settings, open));
         let negotiated = match negotiated {
             Ok(negotiated) => negotiated,
-            Err(offence) => {
+            Err(violation) => {
                 // A NOTIFICATION needs an OPEN before it (RFC 4271 §8.2.2, DelayOpen).
                 let is_silent =
                     self.index(id).is_some_and(|it| self.connections[it].phase < Phase::OpenSent);
                 if is_silent {
                     self.send_open(now, id, out);
                 }
-                return self.offended(now, id, &offence, message, out);
+                return self.offended(now, id, &violation, message, out);
             }
         };
         if !self.collide(now, id, &negotiated, out) {
@@ -157,7 +157,7 @@ impl Session {
     fn refreshed(&mut self, now: Time, id: ConnectionId, message: &[u8], out: &mut Vec<Out>) {
         let refresh = match Refresh::read(message) {
             Ok(refresh) => refresh,
-            Err(offence) => return self.offended(now, id, &offence, message, out),
+            Err(violation) => return self.offended(now, id, &violation, message, out),
         };
         let (Some(family), Some(kind)) = (refresh.family, refresh.kind) else { return };
         let Some(negotiated) = self.negotiated() else { return };

@@ -34,7 +34,7 @@ fn hear(text: &str) -> Heard {
             MessageType::Keepalive => keepalives += 1,
             MessageType::Update => {
                 let update = Update::read(message, &context).unwrap();
-                assert_eq!(update.offence(), None);
+                assert_eq!(update.violation(), None);
                 ends = update
                     .end_of_rib()
                     .into_iter()

@@ -77,9 +77,9 @@ fn every_cut_of_a_field_is_seen_and_has_its_offset() {
                         assert_eq!(routes.count(), count);
                         assert!(routes.into_iter().all(|it| it.path_id == 7 || !add_path));
                     }
-                    Err(offence) => {
-                        assert!(!ends.contains(&length), "{family}: {offence} at {length}");
-                        assert!(offence.at <= length, "{family}: {offence} of {length}");
+                    Err(violation) => {
+                        assert!(!ends.contains(&length), "{family}: {violation} at {length}");
+                        assert!(violation.at <= length, "{family}: {violation} of {length}");
                     }
                 }
             }
@@ -248,8 +248,8 @@ fn types_of_evpn_that_nobody_knows_are_passed_over() {
 #[test]
 fn an_evpn_route_that_ends_too_soon_is_malformed_where_it_ends() {
     for (wire, at) in [("02 03 000000", 5), ("03 00", 2), ("04 08 0000000000000000", 10)] {
-        let offence = Routes::new(Family::Evpn, Layout::default(), &hex(wire)).check();
-        assert_eq!(offence.unwrap_err().at, at, "{wire}");
+        let violation = Routes::new(Family::Evpn, Layout::default(), &hex(wire)).check();
+        assert_eq!(violation.unwrap_err().at, at, "{wire}");
     }
 }
 
@@ -297,7 +297,7 @@ fn every_family_travels_in_updates() {
     let context = every::context();
     for (family, bytes) in every::updates(every::routes) {
         let update = Update::read(&bytes, &context).unwrap();
-        assert_eq!(update.offence(), None, "{family}");
+        assert_eq!(update.violation(), None, "{family}");
         let expected = every::routes(family);
         if let Some(reach) = update.reach() {
             let found: Vec<&[u8]> = reach.routes.map(|route| route.wire).collect();

@@ -5,8 +5,8 @@
 use crate::every;
 use bgp::codec::{
     Approach, AsPath, Attributes, Capabilities, Community, Context, ExtendedCommunity, Framing,
-    LargeCommunity, MessageType, NextHop, Notification, Offence, Open, Peering, PmsiTunnel,
-    Refresh, TunnelTlvs, Update, aigp_metric, frame, reflect, to_two_octets, write_attribute,
+    LargeCommunity, MessageType, NextHop, Notification, Open, Peering, PmsiTunnel, Refresh,
+    TunnelTlvs, Update, Violation, aigp_metric, frame, reflect, to_two_octets, write_attribute,
     write_open,
 };
 use bgp::family::{Components, EvpnRoute, Family, FamilySet, Layout, Routes};
@@ -27,10 +27,10 @@ fn contexts() -> Vec<Context> {
     ]
 }
 
-fn is_inside(offence: &Offence, message: &[u8]) {
-    assert!(offence.malformed.at <= message.len(), "{offence:?} of {}", message.len());
+fn is_inside(violation: &Violation, message: &[u8]) {
+    assert!(violation.malformed.at <= message.len(), "{violation:?} of {}", message.len());
     let mut data = Vec::new();
-    offence.write_data(message, &mut data);
+    violation.write_data(message, &mut data);
     assert!(data.len() <= message.len());
 }
 
@@ -61,12 +61,12 @@ fn read_routes(routes: Routes<'_>) {
 fn read_update(message: &[u8], context: &Context) {
     let update = match Update::read(message, context) {
         Ok(update) => update,
-        Err(offence) => {
-            assert_eq!(offence.approach, Approach::SessionReset);
-            return is_inside(&offence, message);
+        Err(violation) => {
+            assert_eq!(violation.approach, Approach::SessionReset);
+            return is_inside(&violation, message);
         }
     };
-    update.offence().into_iter().for_each(|offence| is_inside(offence, message));
+    update.violation().into_iter().for_each(|violation| is_inside(violation, message));
     read_routes(update.withdrawn());
     read_routes(update.announced());
     update.reach().into_iter().for_each(|it| read_routes(it.routes));
@@ -111,7 +111,7 @@ fn check_canonical(update: &Update<'_>, context: &Context) {
 fn read(bytes: &[u8]) {
     match frame(bytes, 65_535) {
         Framing::Partial => {}
-        Framing::Broken(offence) => is_inside(&offence, bytes),
+        Framing::Broken(violation) => is_inside(&violation, bytes),
         Framing::Message(kind, message) => match kind {
             MessageType::Open => match Open::read(message) {
                 Ok(open) => {
@@ -130,7 +130,7 @@ fn read(bytes: &[u8]) {
                         assert_eq!(back.offer, offer);
                     }
                 }
-                Err(offence) => is_inside(&offence, message),
+                Err(violation) => is_inside(&violation, message),
             },
             MessageType::Update => contexts().iter().for_each(|it| read_update(message, it)),
             MessageType::Notification => {
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn any_field_is_routes_or_has_an_offence(
+    fn any_field_is_routes_or_has_a_violation(
         field in proptest::collection::vec(any::<u8>(), 0..120),
         add_path: bool,
         multiple_labels: bool,
@@ -284,7 +284,7 @@ proptest! {
             let routes = Routes::new(*family, layout, &field);
             match routes.check() {
                 Ok(_) => read_routes(routes),
-                Err(offence) => prop_assert!(offence.at <= field.len(), "{family}: {offence}"),
+                Err(found) => prop_assert!(found.at <= field.len(), "{family}: {found}"),
             }
         }
     }

@@ -23,11 +23,11 @@ fn open(text: &str) -> Vec<u8> {
 }
 
 fn notice_of(bytes: &[u8]) -> (u8, u8, Vec<u8>) {
-    let offence = Open::read(bytes).unwrap_err();
+    let violation = Open::read(bytes).unwrap_err();
     let mut data = Vec::new();
-    offence.write_data(bytes, &mut data);
-    assert!(offence.malformed.at < bytes.len());
-    (offence.notice.code, offence.notice.subcode, data)
+    violation.write_data(bytes, &mut data);
+    assert!(violation.malformed.at < bytes.len());
+    (violation.notice.code, violation.notice.subcode, data)
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn extended_parameters_are_read_whatever_length_is_told() {
 }
 
 #[test]
-fn every_offence_of_an_open_has_its_subcode() {
+fn every_violation_of_an_open_has_its_subcode() {
     let cases = [
         ("03 fde8 005a c0000201 00", 1, "0004"),
         ("04 0000 005a c0000201 00", 2, ""),
@@ -132,7 +132,7 @@ fn capabilities_and_families_that_nobody_knows_are_passed_over() {
 #[test]
 fn a_header_is_held_to_its_lengths() {
     let broken = |bytes: &[u8], max| match frame(bytes, max) {
-        Framing::Broken(offence) => (offence.notice.code, offence.notice.subcode),
+        Framing::Broken(violation) => (violation.notice.code, violation.notice.subcode),
         other => panic!("{other:?}"),
     };
     let with = |length: u16, kind: u8| {
@@ -156,9 +156,9 @@ fn a_header_is_held_to_its_lengths() {
     bytes[15] = 0xFE;
     assert_eq!(broken(&bytes, 4_096), (1, 1));
     assert_eq!(broken(&message(5, &[0, 1]), 4_096), (7, 1));
-    let Framing::Broken(offence) = frame(&with(22, 2), 4_096) else { panic!() };
+    let Framing::Broken(violation) = frame(&with(22, 2), 4_096) else { panic!() };
     let mut data = Vec::new();
-    offence.write_data(&with(22, 2), &mut data);
+    violation.write_data(&with(22, 2), &mut data);
     assert_eq!(data, [0, 22]);
 }
 

@@ -29,7 +29,7 @@ fn arrive(buffer: &[u8], limits: Limits) -> Arrived {
     for (_, message) in messages.by_ref() {
         count += 1;
         let update = Update::read(message, &context(limits.add_path)).unwrap();
-        assert_eq!(update.offence(), None);
+        assert_eq!(update.violation(), None);
         announced.extend(Ipv4Routes::new(update.announced().octets(), limits.add_path));
         withdrawn.extend(Ipv4Routes::new(update.withdrawn().octets(), limits.add_path));
         if let Some(reach) = update.reach() {
@@ -162,7 +162,7 @@ fn routes_of_every_family_are_packed_with_and_without_path_identifiers() {
             for (_, message) in Messages::new(&buffer, 300) {
                 let context = context(add_path);
                 let update = Update::read(message, &context).unwrap();
-                assert_eq!(update.offence(), None, "{family}");
+                assert_eq!(update.violation(), None, "{family}");
                 let routes: Routes<'_> = update.reach().unwrap().routes;
                 came.extend(routes.map(|route| (route.path_id, route.wire.to_vec())));
             }

@@ -1,4 +1,4 @@
-//! The session, step by step: states, timers, offences (RFC 4271 §8), what is negotiated, what
+//! The session, step by step: states, timers, violations (RFC 4271 §8), what is negotiated, what
 //! outlives it.
 
 use crate::every;
@@ -431,7 +431,7 @@ fn an_open_that_does_not_fit_is_refused_with_its_reason() {
     let mut endpoint = Endpoint::established(external(peer, false), &with(None));
     endpoint.step(In::Stop(Cease::PeerDeconfigured, None));
     assert_eq!(notified(&endpoint.took()).unwrap().0, Notice::cease(Cease::PeerDeconfigured));
-    // The same identifier in another AS is no offence (RFC 6286).
+    // The same identifier in another AS is no violation (RFC 6286).
     let twin = Offer { identifier: ours().identifier, ..other_as.clone() };
     Endpoint::established(Settings::new(ours(), PeerAs::Is(65_001)), &twin);
 }
@@ -740,7 +740,7 @@ fn routes_outlive_a_notification_only_where_both_said_so() {
         let cause = Cause::Sent(Notice::HOLD_TIMER_EXPIRED);
         assert_eq!(told(&endpoint.took()), [Indication::Down(cause, kept)]);
     }
-    // An offence of the peer's is none that its routes outlive.
+    // A violation of the peer's is none that its routes outlive.
     let mut endpoint = Endpoint::new(patient(true, false));
     back(&mut endpoint, 1, &restarting(60, true, 0));
     endpoint.took();

@@ -4,8 +4,8 @@
 use crate::every::{self, context, hex, ipv4_attributes, put};
 use bgp::codec::{
     Aggregator, Approach, AsPath, AttributeType, Attributes, Community, Context, Edit,
-    LargeCommunity, NextHop, Offence, Origin, Peering, PmsiTunnel, SegmentKind, TunnelTlvs, Update,
-    aigp_metric, prepend, reflect, rewrite, to_two_octets,
+    LargeCommunity, NextHop, Origin, Peering, PmsiTunnel, SegmentKind, TunnelTlvs, Update,
+    Violation, aigp_metric, prepend, reflect, rewrite, to_two_octets,
 };
 use bgp::family::{Family, FamilySet, Ipv4Routes};
 
@@ -36,21 +36,21 @@ enum Fate {
     Answered(Approach, u8),
 }
 
-fn fate(bytes: &[u8], context: &Context) -> (Fate, Option<Offence>) {
+fn fate(bytes: &[u8], context: &Context) -> (Fate, Option<Violation>) {
     match Update::read(bytes, context) {
-        Err(offence) => {
-            assert_eq!(offence.approach, Approach::SessionReset);
-            assert!(offence.malformed.at <= bytes.len());
-            (Fate::Answered(offence.approach, offence.notice.subcode), Some(offence))
+        Err(violation) => {
+            assert_eq!(violation.approach, Approach::SessionReset);
+            assert!(violation.malformed.at <= bytes.len());
+            (Fate::Answered(violation.approach, violation.notice.subcode), Some(violation))
         }
-        Ok(update) => match update.offence() {
+        Ok(update) => match update.violation() {
             None => (Fate::Taken, None),
-            Some(offence) => {
-                assert_ne!(offence.approach, Approach::SessionReset);
-                assert!(offence.malformed.at <= bytes.len());
-                let withdraws = offence.approach == Approach::TreatAsWithdraw;
+            Some(violation) => {
+                assert_ne!(violation.approach, Approach::SessionReset);
+                assert!(violation.malformed.at <= bytes.len());
+                let withdraws = violation.approach == Approach::TreatAsWithdraw;
                 assert!(!withdraws || update.is_withdrawn());
-                (Fate::Answered(offence.approach, offence.notice.subcode), Some(*offence))
+                (Fate::Answered(violation.approach, violation.notice.subcode), Some(*violation))
             }
         },
     }
@@ -82,7 +82,7 @@ fn with(number: u8, raw: &str) -> Vec<u8> {
 fn a_plain_update_is_understood() {
     let bytes = update(&hex("10 0a01"), &every::all_attributes(), &PREFIX);
     let update = Update::read(&bytes, &context()).unwrap();
-    assert_eq!(update.offence(), None);
+    assert_eq!(update.violation(), None);
     let (withdrawn, announced) = (update.withdrawn().octets(), update.announced().octets());
     assert_eq!(Ipv4Routes::new(withdrawn, false).next().unwrap().1.to_string(), "10.1.0.0/16");
     assert_eq!(Ipv4Routes::new(announced, false).next().unwrap().1.to_string(), "192.0.2.0/24");
@@ -133,7 +133,7 @@ fn multiprotocol_attributes_at_either_end_are_left_out_without_a_copy() {
     ] {
         let bytes = update(&[], &attributes, &PREFIX);
         let update = Update::read(&bytes, &context()).unwrap();
-        assert_eq!(update.offence(), None);
+        assert_eq!(update.violation(), None);
         let mut scratch = Vec::new();
         let canonical = update.canonical(&mut scratch);
         assert_eq!(canonical, plain);
@@ -195,27 +195,27 @@ const OFFENCES: &[(u8, &str, Approach, u8)] = &[
 ];
 
 #[test]
-fn every_offence_has_its_answer_on_both_kinds_of_sessions() {
+fn every_violation_has_its_answer_on_both_kinds_of_sessions() {
     for (number, raw, approach, subcode) in OFFENCES {
         let bytes = update(&[], &with(*number, raw), &PREFIX);
         for context in [context(), external()] {
-            let (_, offence) = fate(&bytes, &context);
-            let offence = offence.unwrap();
-            assert_eq!(offence.approach, *approach, "{raw}: {offence:?}");
-            // LOCAL_PREF from an external peer is an offence of its own, and comes before.
+            let (_, violation) = fate(&bytes, &context);
+            let violation = violation.unwrap();
+            assert_eq!(violation.approach, *approach, "{raw}: {violation:?}");
+            // LOCAL_PREF from an external peer is a violation of its own, and comes before.
             if context.peering == Peering::Internal || *approach != Approach::AttributeDiscard {
-                assert_eq!(offence.notice.subcode, *subcode, "{raw}: {offence:?}");
+                assert_eq!(violation.notice.subcode, *subcode, "{raw}: {violation:?}");
             }
-            assert!(!offence.malformed.what.is_empty());
-            assert!(offence.malformed.spec.starts_with("RFC "));
-            let at = offence.malformed.at;
+            assert!(!violation.malformed.what.is_empty());
+            assert!(violation.malformed.spec.starts_with("RFC "));
+            let at = violation.malformed.at;
             assert!((23..bytes.len()).contains(&at), "{raw}: offset {at}");
         }
     }
 }
 
 #[test]
-fn an_offence_tells_the_offset_of_the_octet_that_offends() {
+fn a_violation_tells_the_offset_of_the_octet_that_offends() {
     let at = |raw: &str, number| {
         let bytes = update(&[], &with(number, raw), &PREFIX);
         fate(&bytes, &context()).1.unwrap().malformed.at
@@ -229,18 +229,18 @@ fn an_offence_tells_the_offset_of_the_octet_that_offends() {
 #[test]
 fn the_notification_carries_the_attribute() {
     let bytes = update(&[], &with(1, "400101 03"), &PREFIX);
-    let (_, offence) = fate(&bytes, &context());
+    let (_, violation) = fate(&bytes, &context());
     let mut data = Vec::new();
-    offence.unwrap().write_data(&bytes, &mut data);
+    violation.unwrap().write_data(&bytes, &mut data);
     assert_eq!(data, hex("400101 03"));
     let mut attributes = Vec::new();
     put(AttributeType::Origin, "00", &mut attributes);
     put(AttributeType::NextHop, "c0000201", &mut attributes);
     let bytes = update(&[], &attributes, &PREFIX);
-    let (found, offence) = fate(&bytes, &context());
+    let (found, violation) = fate(&bytes, &context());
     assert_eq!(found, Fate::Answered(Approach::TreatAsWithdraw, 3));
     data.clear();
-    offence.unwrap().write_data(&bytes, &mut data);
+    violation.unwrap().write_data(&bytes, &mut data);
     assert_eq!(data, [2], "the number of AS_PATH");
 }
 
@@ -251,11 +251,11 @@ fn attributes_that_stay_inside_of_an_as_are_dropped_from_external_peers() {
     put(AttributeType::ClusterList, "c0000204", &mut attributes);
     let bytes = update(&[], &attributes, &PREFIX);
     let inside = Update::read(&bytes, &context()).unwrap();
-    assert_eq!(inside.offence(), None);
+    assert_eq!(inside.violation(), None);
     assert!(inside.value(AttributeType::ClusterList).is_some());
     let outside_context = external();
     let outside = Update::read(&bytes, &outside_context).unwrap();
-    assert_eq!(outside.offence().unwrap().approach, Approach::AttributeDiscard);
+    assert_eq!(outside.violation().unwrap().approach, Approach::AttributeDiscard);
     let mut scratch = Vec::new();
     let left: Vec<u8> = Attributes::new(outside.canonical(&mut scratch))
         .map(|attribute| attribute.unwrap().number)
@@ -266,8 +266,8 @@ fn attributes_that_stay_inside_of_an_as_are_dropped_from_external_peers() {
         let bytes = update(&[], &with(hex(raw)[1], raw), &PREFIX);
         let expected = [Approach::TreatAsWithdraw, Approach::AttributeDiscard];
         for (context, expected) in [context(), external()].iter().zip(expected) {
-            let offence = fate(&bytes, context).1.unwrap();
-            assert_eq!(offence.approach, expected, "{raw}");
+            let violation = fate(&bytes, context).1.unwrap();
+            assert_eq!(violation.approach, expected, "{raw}");
         }
     }
 }
@@ -290,8 +290,8 @@ fn the_strongest_answer_counts() {
     attributes.extend_from_slice(&hex("800f05 000201 81 20"));
     let bytes = update(&[], &attributes, &PREFIX);
     let update = Update::read(&bytes, &context()).unwrap();
-    assert_eq!(update.offence().unwrap().approach, Approach::DisableFamily);
-    assert_eq!(update.offence().unwrap().family, Some(Family::Ipv6Unicast));
+    assert_eq!(update.violation().unwrap().approach, Approach::DisableFamily);
+    assert_eq!(update.violation().unwrap().family, Some(Family::Ipv6Unicast));
     assert!(update.is_withdrawn(), "the IPv4 routes are withdrawn all the same");
     assert!(update.unreach().is_none());
 }
@@ -302,7 +302,7 @@ fn an_attribute_that_comes_twice_counts_once() {
     put(AttributeType::LocalPref, "000000c8", &mut attributes);
     let bytes = update(&[], &attributes, &PREFIX);
     let update_read = Update::read(&bytes, &context()).unwrap();
-    assert_eq!(update_read.offence().unwrap().approach, Approach::AttributeDiscard);
+    assert_eq!(update_read.violation().unwrap().approach, Approach::AttributeDiscard);
     assert_eq!(update_read.value(AttributeType::LocalPref), Some(&[0, 0, 0, 100][..]));
     assert_eq!(update_read.canonical(&mut Vec::new()), ipv4_attributes());
     for raw in ["800f03 000201 800f03 000201", "800e05 0002010000 800e05 0002010000"] {
@@ -331,7 +331,7 @@ fn what_nobody_knows_is_passed_on_as_partial_if_it_is_transitive() {
     attributes.extend_from_slice(&hex("c0c802 0102 80c902 0304"));
     let bytes = update(&[], &attributes, &PREFIX);
     let update = Update::read(&bytes, &context()).unwrap();
-    assert_eq!(update.offence(), None);
+    assert_eq!(update.violation(), None);
     let mut expected = ipv4_attributes();
     expected.extend_from_slice(&hex("e0c802 0102"));
     assert_eq!(update.canonical(&mut Vec::new()), expected);
@@ -385,13 +385,13 @@ fn paths_of_two_octets_are_widened_by_as4_path() {
         four.into_iter().for_each(|four| put(AttributeType::As4Path, four, &mut attributes));
         let bytes = update(&[], &attributes, &PREFIX);
         let update = Update::read(&bytes, &narrow).unwrap();
-        assert_eq!(update.offence(), None, "{two}");
+        assert_eq!(update.violation(), None, "{two}");
         let mut scratch = Vec::new();
         let canonical = update.canonical(&mut scratch);
         let path = Attributes::new(canonical).value(AttributeType::AsPath).unwrap();
         assert_eq!(AsPath::new(path, true).to_string(), expected);
         assert!(Attributes::new(canonical).value(AttributeType::As4Path).is_none());
-        // Between speakers of four octets AS4_PATH does not count and is no offence.
+        // Between speakers of four octets AS4_PATH does not count and is no violation.
         if four.is_some() {
             let whole = with(17, "c01106 0201 00030d40");
             let bytes = self::update(&[], &whole, &PREFIX);
@@ -436,7 +436,7 @@ fn what_is_narrowed_and_widened_again_is_the_same() {
     let narrow = Context { four_octet_as: false, ..context() };
     let bytes = update(&[], &two, &PREFIX);
     let update = Update::read(&bytes, &narrow).unwrap();
-    assert_eq!(update.offence(), None);
+    assert_eq!(update.violation(), None);
     assert_eq!(update.as_path().to_string(), "65001 23456 23456 {23456}");
     assert_eq!(update.canonical(&mut Vec::new()), attributes);
     let plain = ipv4_attributes();
@@ -502,13 +502,13 @@ fn a_family_that_was_not_agreed_on_is_ignored() {
     put(AttributeType::MpUnreachNlri, "000201 20 20010db8", &mut attributes);
     let bytes = update(&[], &attributes, &PREFIX);
     let update = Update::read(&bytes, &few).unwrap();
-    assert_eq!(update.offence().unwrap().approach, Approach::AttributeDiscard);
+    assert_eq!(update.violation().unwrap().approach, Approach::AttributeDiscard);
     assert!(update.unreach().is_none() && !update.is_withdrawn());
     assert_eq!(update.canonical(&mut Vec::new()), ipv4_attributes());
     let other = Context { families: FamilySet::only(Family::Ipv6Unicast), ..context() };
     let bytes = self::update(&hex("10 0a01"), &attributes, &PREFIX);
     let update = Update::read(&bytes, &other).unwrap();
-    assert_eq!(update.offence().unwrap().malformed.at, 21);
+    assert_eq!(update.violation().unwrap().malformed.at, 21);
     assert!(update.withdrawn().is_empty() && update.announced().is_empty());
     assert_eq!(update.unreach().unwrap().routes.count(), 1);
 }
@@ -524,7 +524,7 @@ fn ipv6_next_hops_for_ipv4_are_taken_where_they_were_agreed_on() {
     let extended_next_hop = FamilySet::only(Family::Ipv4Unicast);
     let extended = Context { extended_next_hop, ..context() };
     let update = Update::read(&bytes, &extended).unwrap();
-    assert_eq!(update.offence(), None);
+    assert_eq!(update.violation(), None);
     let reach = update.reach().unwrap();
     assert_eq!(NextHop::read(reach.next_hop).unwrap().to_string(), "2001:db8::1");
     let mut scratch = Vec::new();
@@ -585,8 +585,8 @@ fn a_path_that_widens_past_what_a_message_can_carry_withdraws_its_routes() {
             assert_eq!(wide.len(), segments * (2 + 4 * 255));
             assert!(Attributes::new(canonical).all(|attribute| attribute.is_ok()));
         } else {
-            let offence = update.offence().expect("it is noted");
-            assert_eq!(offence.approach, Approach::TreatAsWithdraw);
+            let violation = update.violation().expect("it is noted");
+            assert_eq!(violation.approach, Approach::TreatAsWithdraw);
         }
     }
 }

@@ -53,7 +53,7 @@ fn gobgp_is_understood() {
                 };
                 let update = Update::read(update, &context(table == 0)).unwrap();
                 // Its own routes have no AS_PATH in the Loc-RIB.
-                assert!(update.offence().is_none() || table == 2);
+                assert!(update.violation().is_none() || table == 2);
                 let mp = update.reach().map(|it| it.routes);
                 let announced = update.announced().chain(mp.into_iter().flatten());
                 routes[table].extend(announced.map(|route| route.to_string()));

@@ -113,7 +113,7 @@ fn what_is_written_there_is_read_here_and_written_the_same() {
             let element = Element::only(&theirs).unwrap();
             match of.check_tagged(&element) {
                 Ok(()) => assert_eq!(back(of, &json(of, &theirs)), theirs, "{}", of.name),
-                Err(offence) => faults.push(format!("{}: {offence} of {answer}", of.name)),
+                Err(violation) => faults.push(format!("{}: {violation} of {answer}", of.name)),
             }
         }
     }

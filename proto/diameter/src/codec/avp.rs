@@ -4,7 +4,7 @@
 //! | code, 4 | V M P 0 0 0 0 0 | length, 3 | Vendor-Id, 4, with V | data | zeros to 4 octets |
 //! ```
 
-use super::{AVP_HEADER_OCTETS, Offence, ResultCode, be24, padded};
+use super::{AVP_HEADER_OCTETS, ResultCode, Violation, be24, padded};
 use crate::row::Row;
 
 const SPEC: &str = "RFC 6733 §4.1";
@@ -87,7 +87,7 @@ impl<'a> Avps<'a> {
         self.map_while(Result::ok).filter(move |avp| avp.is(row))
     }
 
-    fn offence(&mut self, what: &'static str) -> Offence {
+    fn violation(&mut self, what: &'static str) -> Violation {
         let rest = core::mem::take(&mut self.rest);
         // RFC 6733 §7.1.5: the header of the AVP, with zeros where it is cut off.
         let mut failed = [0; AVP_HEADER_OCTETS + 4];
@@ -96,12 +96,12 @@ impl<'a> Avps<'a> {
         let has_vendor = AvpFlags(failed[4]).has(AvpFlags::VENDOR);
         let (length, octets) = if has_vendor { (12, 12) } else { (8, AVP_HEADER_OCTETS) };
         failed[5..8].copy_from_slice(&[0, 0, length]);
-        Offence::new(ResultCode::InvalidAvpLength, self.at, what, SPEC).with(&failed[..octets])
+        Violation::new(ResultCode::InvalidAvpLength, self.at, what, SPEC).with(&failed[..octets])
     }
 }
 
 impl<'a> Iterator for Avps<'a> {
-    type Item = Result<Avp<'a>, Offence>;
+    type Item = Result<Avp<'a>, Violation>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -109,7 +109,7 @@ impl<'a> Iterator for Avps<'a> {
             return None;
         }
         let Some(head) = self.rest.first_chunk::<AVP_HEADER_OCTETS>() else {
-            return Some(Err(self.offence("the header of an AVP is cut off")));
+            return Some(Err(self.violation("the header of an AVP is cut off")));
         };
         let code = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
         let flags = AvpFlags(head[4]);
@@ -118,14 +118,14 @@ impl<'a> Iterator for Avps<'a> {
             false => (0, AVP_HEADER_OCTETS),
             true => match self.rest[AVP_HEADER_OCTETS..].first_chunk::<4>() {
                 Some(vendor) => (u32::from_be_bytes(*vendor), AVP_HEADER_OCTETS + 4),
-                None => return Some(Err(self.offence("the Vendor-Id of an AVP is cut off"))),
+                None => return Some(Err(self.violation("the Vendor-Id of an AVP is cut off"))),
             },
         };
         if length < header {
-            return Some(Err(self.offence("an AVP shorter than its header")));
+            return Some(Err(self.violation("an AVP shorter than its header")));
         }
         let Some(whole) = self.rest.get(..length) else {
-            return Some(Err(self.offence("an AVP longer than what it stands in")));
+            return Some(Err(self.violation("an AVP longer than what it stands in")));
         };
         let avp = Avp { code, vendor, flags, data: &whole[header..], whole, at: self.at };
         // The last AVP of a message that was cut without its zeros is whole all the same.

@@ -5,7 +5,9 @@
 //! | hop-by-hop, 4 | end-to-end, 4 |
 //! ```
 
-use super::{Avps, HEADER_OCTETS, MESSAGE_OCTETS_MAX, Offence, ResultCode, VERSION, be24, padded};
+use super::{
+    Avps, HEADER_OCTETS, MESSAGE_OCTETS_MAX, ResultCode, VERSION, Violation, be24, padded,
+};
 
 const SPEC: &str = "RFC 6733 §3";
 
@@ -86,28 +88,28 @@ impl<'a> Message<'a> {
     /// # Errors
     /// The length is not that of the octets, the version is another one, or bits of the header
     /// contradict each other.
-    pub fn read(octets: &'a [u8]) -> Result<Self, Offence> {
-        let offence = |code, at, what| Err(Offence::new(code, at, what, SPEC));
+    pub fn read(octets: &'a [u8]) -> Result<Self, Violation> {
+        let violation = |code, at, what| Err(Violation::new(code, at, what, SPEC));
         let Some(head) = octets.first_chunk::<HEADER_OCTETS>() else {
-            return offence(ResultCode::InvalidMessageLength, 0, "the header is cut off");
+            return violation(ResultCode::InvalidMessageLength, 0, "the header is cut off");
         };
         if head[0] != VERSION {
-            return offence(ResultCode::UnsupportedVersion, 0, "a version that is not 1");
+            return violation(ResultCode::UnsupportedVersion, 0, "a version that is not 1");
         }
         let length = be24(head, 1).unwrap_or_default() as usize;
         if length != octets.len() || length > MESSAGE_OCTETS_MAX || length != padded(length) {
             let what = "the length is not that of the message";
-            return offence(ResultCode::InvalidMessageLength, 1, what);
+            return violation(ResultCode::InvalidMessageLength, 1, what);
         }
         let header = Self::header_of(head);
         if header.flags.has(Flags::RESERVED) {
-            return offence(ResultCode::InvalidBitInHeader, 4, "a reserved bit is set");
+            return violation(ResultCode::InvalidBitInHeader, 4, "a reserved bit is set");
         }
         if header.flags.has(Flags::REQUEST) && header.flags.has(Flags::ERROR) {
-            return offence(ResultCode::InvalidHdrBits, 4, "a request with the E bit");
+            return violation(ResultCode::InvalidHdrBits, 4, "a request with the E bit");
         }
         if !header.flags.has(Flags::REQUEST) && header.flags.has(Flags::RETRANSMITTED) {
-            return offence(ResultCode::InvalidHdrBits, 4, "an answer with the T bit");
+            return violation(ResultCode::InvalidHdrBits, 4, "an answer with the T bit");
         }
         Ok(Self { header, octets })
     }

@@ -4,15 +4,15 @@
 mod avp;
 mod frame;
 mod header;
-mod offence;
 mod value;
+mod violation;
 mod writer;
 
 pub use avp::{Avp, AvpFlags, Avps};
 pub use frame::{Framing, frame};
 pub use header::{Flags, Header, Message};
-pub use offence::{Offence, ResultCode};
 pub(crate) use value::{address_octets, time_octets};
+pub use violation::{ResultCode, Violation};
 pub use writer::{AvpWriter, TooLong, Writer};
 pub(crate) use writer::{append, stamp};
 

@@ -1,6 +1,6 @@
 //! What the data of an AVP says (RFC 6733 §4.2, §4.3).
 
-use super::{Avp, Avps, Offence, ResultCode};
+use super::{Avp, Avps, ResultCode, Violation};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Seconds from 1900 to 1970: the epoch of a Time until February 2036 (RFC 5905 §6).
@@ -10,15 +10,15 @@ const FAMILY_IPV4: u16 = 1;
 const FAMILY_IPV6: u16 = 2;
 
 impl<'a> Avp<'a> {
-    pub(crate) fn length(&self, what: &'static str, spec: &'static str) -> Offence {
-        Offence::new(ResultCode::InvalidAvpLength, self.at, what, spec).with(self.whole)
+    pub(crate) fn length(&self, what: &'static str, spec: &'static str) -> Violation {
+        Violation::new(ResultCode::InvalidAvpLength, self.at, what, spec).with(self.whole)
     }
 
-    pub(crate) fn value(&self, what: &'static str, spec: &'static str) -> Offence {
-        Offence::new(ResultCode::InvalidAvpValue, self.data_at(), what, spec).with(self.whole)
+    pub(crate) fn value(&self, what: &'static str, spec: &'static str) -> Violation {
+        Violation::new(ResultCode::InvalidAvpValue, self.data_at(), what, spec).with(self.whole)
     }
 
-    fn array<const N: usize>(&self, what: &'static str) -> Result<[u8; N], Offence> {
+    fn array<const N: usize>(&self, what: &'static str) -> Result<[u8; N], Violation> {
         self.data.try_into().map_err(|_| self.length(what, "RFC 6733 §4.2"))
     }
 
@@ -27,7 +27,7 @@ impl<'a> Avp<'a> {
     /// # Errors
     /// It has not four octets.
     #[inline]
-    pub fn unsigned32(&self) -> Result<u32, Offence> {
+    pub fn unsigned32(&self) -> Result<u32, Violation> {
         self.array("a number that has not four octets").map(u32::from_be_bytes)
     }
 
@@ -35,7 +35,7 @@ impl<'a> Avp<'a> {
     ///
     /// # Errors
     /// It has not eight octets.
-    pub fn unsigned64(&self) -> Result<u64, Offence> {
+    pub fn unsigned64(&self) -> Result<u64, Violation> {
         self.array("a number that has not eight octets").map(u64::from_be_bytes)
     }
 
@@ -44,7 +44,7 @@ impl<'a> Avp<'a> {
     /// # Errors
     /// It has not four octets.
     #[inline]
-    pub fn integer32(&self) -> Result<i32, Offence> {
+    pub fn integer32(&self) -> Result<i32, Violation> {
         self.array("a number that has not four octets").map(i32::from_be_bytes)
     }
 
@@ -52,7 +52,7 @@ impl<'a> Avp<'a> {
     ///
     /// # Errors
     /// It has not eight octets.
-    pub fn integer64(&self) -> Result<i64, Offence> {
+    pub fn integer64(&self) -> Result<i64, Violation> {
         self.array("a number that has not eight octets").map(i64::from_be_bytes)
     }
 
@@ -61,7 +61,7 @@ impl<'a> Avp<'a> {
     /// # Errors
     /// It is not UTF-8.
     #[inline]
-    pub fn text(&self) -> Result<&'a str, Offence> {
+    pub fn text(&self) -> Result<&'a str, Violation> {
         let wrong = |_| self.value("text that is not UTF-8", "RFC 6733 §4.3.1");
         core::str::from_utf8(self.data).map_err(wrong)
     }
@@ -71,7 +71,7 @@ impl<'a> Avp<'a> {
     ///
     /// # Errors
     /// It has not four octets.
-    pub fn time(&self) -> Result<i64, Offence> {
+    pub fn time(&self) -> Result<i64, Violation> {
         let seconds = i64::from(self.unsigned32()?);
         let era = if seconds & 1 << 31 == 0 { 1 << 32 } else { 0 };
         Ok(seconds + era - EPOCH_1900)
@@ -81,7 +81,7 @@ impl<'a> Avp<'a> {
     ///
     /// # Errors
     /// The length is not that of its family.
-    pub fn address(&self) -> Result<Option<IpAddr>, Offence> {
+    pub fn address(&self) -> Result<Option<IpAddr>, Violation> {
         let wrong = |what| self.length(what, "RFC 6733 §4.3.1");
         let Some((family, rest)) = self.data.split_first_chunk::<2>() else {
             return Err(wrong("an address without its family"));

@@ -13,7 +13,7 @@ const UNKNOWN_NAME: &str = "no AVP of that name";
 /// A number of 32 bits.
 fn number(text: &mut Text<'_>) -> Result<u32, Malformed> {
     let before = *text;
-    u32::try_from(text.integer()?).map_err(|_| before.offence("a number beyond 32 bits"))
+    u32::try_from(text.integer()?).map_err(|_| before.violation("a number beyond 32 bits"))
 }
 
 impl Dictionary {
@@ -36,24 +36,24 @@ impl Dictionary {
                 FLAGS => {
                     let before = *text;
                     let read = Flags::of_letters(&text.string()?);
-                    header.flags = read.ok_or_else(|| before.offence("no flags of a message"))?;
+                    header.flags = read.ok_or_else(|| before.violation("no flags of a message"))?;
                 }
                 "hop-by-hop" => header.hop_by_hop = number(text)?,
                 "end-to-end" => header.end_to_end = number(text)?,
                 "avps" => self.read_list(text, 0, &mut avps)?,
-                _ => return Err(text.offence("no part of a message")),
+                _ => return Err(text.violation("no part of a message")),
             }
             Ok(())
         })?;
         text.end()?;
         if let Some((place, name)) = named {
             let found = self.command_named(header.application, &name);
-            header.command = found.ok_or_else(|| place.offence("no command of that name"))?;
+            header.command = found.ok_or_else(|| place.violation("no command of that name"))?;
         }
         let mut octets = Vec::new();
         let mut writer = Writer::begin(&mut octets, &header);
         writer.avps().copy(&avps);
-        writer.end().map_err(|_| text.offence("a message that is too long"))?;
+        writer.end().map_err(|_| text.violation("a message that is too long"))?;
         Ok(octets)
     }
 
@@ -63,7 +63,7 @@ impl Dictionary {
         }
         let before = *text;
         let found = self.application_named(&text.string()?);
-        found.map(|it| it.id).ok_or_else(|| before.offence("no application of that name"))
+        found.map(|it| it.id).ok_or_else(|| before.violation("no application of that name"))
     }
 
     /// The code of a command by what its request or answer is called for short.
@@ -95,31 +95,31 @@ impl Dictionary {
             if key == FLAGS {
                 let before = *text;
                 let read = flags_of(&text.string()?);
-                flags = Some(read.ok_or_else(|| before.offence("no flags of an AVP"))?);
+                flags = Some(read.ok_or_else(|| before.violation("no flags of an AVP"))?);
                 return Ok(());
             }
             if what.is_some() {
-                return Err(text.offence("a second AVP in one object"));
+                return Err(text.violation("a second AVP in one object"));
             }
             what = Some(match key.strip_prefix(UNKNOWN) {
                 Some(numbers) => {
-                    let read = numbers_of(numbers).ok_or_else(|| text.offence(UNKNOWN_NAME))?;
+                    let read = numbers_of(numbers).ok_or_else(|| text.violation(UNKNOWN_NAME))?;
                     data = text.hex()?;
                     (read.0, read.1, 0)
                 }
                 None => {
-                    let row = self.row_named(key).ok_or_else(|| text.offence(UNKNOWN_NAME))?;
+                    let row = self.row_named(key).ok_or_else(|| text.violation(UNKNOWN_NAME))?;
                     self.read_data(text, row, depth, &mut data)?;
                     (row.vendor, row.code, row.flags())
                 }
             });
             Ok(())
         })?;
-        let (vendor, code, own) = what.ok_or_else(|| text.offence("an AVP lacks"))?;
+        let (vendor, code, own) = what.ok_or_else(|| text.violation("an AVP lacks"))?;
         let flags = flags.unwrap_or(AvpFlags(own));
         // A Vendor-Id of zero is one of the IETF, as none is (RFC 6733 §4.1).
         if vendor != 0 && !flags.has(AvpFlags::VENDOR) {
-            return Err(text.offence("V and the vendor do not go together"));
+            return Err(text.violation("V and the vendor do not go together"));
         }
         AvpWriter::new(out).raw(code, vendor, flags, &data);
         Ok(())
@@ -135,7 +135,7 @@ impl Dictionary {
         if text.peek() == Some(b'{') {
             return text.members(|text, key| match key {
                 OCTETS => text.hex().map(|octets| *out = octets),
-                _ => Err(text.offence("neither a value nor its octets")),
+                _ => Err(text.violation("neither a value nor its octets")),
             });
         }
         let before = *text;
@@ -146,17 +146,17 @@ impl Dictionary {
             Kind::Integer64 => out.extend(text.integer()?.to_be_bytes()),
             Kind::Unsigned64 => {
                 let number = u64::try_from(text.integer()?);
-                let number = number.map_err(|_| before.offence("a number below zero"))?;
+                let number = number.map_err(|_| before.violation("a number below zero"))?;
                 out.extend(number.to_be_bytes());
             }
             Kind::Time => {
                 let octets = crate::codec::time_octets(text.integer()?);
-                let octets = octets.ok_or_else(|| before.offence("a time before 1968"))?;
+                let octets = octets.ok_or_else(|| before.violation("a time before 1968"))?;
                 out.extend(octets);
             }
             Kind::Address => {
                 let address: Result<IpAddr, _> = text.string()?.parse();
-                let address = address.map_err(|_| before.offence("no IP address"))?;
+                let address = address.map_err(|_| before.violation("no IP address"))?;
                 let (octets, length) = crate::codec::address_octets(address);
                 out.extend_from_slice(&octets[..length]);
             }
@@ -166,11 +166,11 @@ impl Dictionary {
             Kind::Enumerated(names) if text.peek() == Some(b'"') => {
                 let name = text.string()?;
                 let found = names.iter().find(|it| it.1 == name);
-                let found = found.ok_or_else(|| before.offence("no value of that name"))?;
+                let found = found.ok_or_else(|| before.violation("no value of that name"))?;
                 out.extend(found.0.to_be_bytes());
             }
             Kind::Enumerated(_) => out.extend(signed(text)?.to_be_bytes()),
-            Kind::Grouped(_) if depth >= DEPTH_MAX => return Err(text.offence("too deep")),
+            Kind::Grouped(_) if depth >= DEPTH_MAX => return Err(text.violation("too deep")),
             Kind::Grouped(_) => self.read_list(text, depth + 1, out)?,
         }
         Ok(())
@@ -179,7 +179,7 @@ impl Dictionary {
 
 fn signed(text: &mut Text<'_>) -> Result<i32, Malformed> {
     let before = *text;
-    i32::try_from(text.integer()?).map_err(|_| before.offence("a number beyond 32 bits"))
+    i32::try_from(text.integer()?).map_err(|_| before.violation("a number beyond 32 bits"))
 }
 
 /// `10415:9999` or `9999`.

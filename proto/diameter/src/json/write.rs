@@ -1,7 +1,7 @@
 //! From octets to JSON.
 
 use super::{FLAGS, OCTETS, UNKNOWN};
-use crate::codec::{Avp, AvpFlags, Avps, DEPTH_MAX, Message, Offence};
+use crate::codec::{Avp, AvpFlags, Avps, DEPTH_MAX, Message, Violation};
 use crate::dictionary::Dictionary;
 use crate::row::Kind;
 use ber::json::{hex, string};
@@ -29,7 +29,7 @@ impl Dictionary {
     ///
     /// # Errors
     /// Its AVPs do not follow each other; `out` is as it was then.
-    pub fn to_json(&self, message: &Message<'_>, out: &mut String) -> Result<(), Offence> {
+    pub fn to_json(&self, message: &Message<'_>, out: &mut String) -> Result<(), Violation> {
         let (header, before) = (&message.header, out.len());
         let command = self.command(header).ok();
         let name = command.map(|it| if message.is_request() { it.request } else { it.answer });
@@ -48,7 +48,7 @@ impl Dictionary {
         written.inspect_err(|_| out.truncate(before))
     }
 
-    fn list(&self, avps: Avps<'_>, depth: usize, out: &mut String) -> Result<(), Offence> {
+    fn list(&self, avps: Avps<'_>, depth: usize, out: &mut String) -> Result<(), Violation> {
         out.push('[');
         for (n, avp) in avps.enumerate() {
             if n > 0 {

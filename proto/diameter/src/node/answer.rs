@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::watchdog::answer_header;
-use crate::codec::{Avps, Flags, HEADER_OCTETS, Header, Message, Offence, ResultCode, Writer};
+use crate::codec::{Avps, Flags, HEADER_OCTETS, Header, Message, ResultCode, Violation, Writer};
 use crate::rows::base;
 
 /// The header of a message, whatever is wrong with it; `None`: it is cut off.
@@ -13,11 +13,11 @@ pub(super) fn header(octets: &[u8]) -> Option<Header> {
 impl Node {
     /// The answer to a request that is refused: with the E bit where the code is one of a protocol
     /// error, with Session-Id and Proxy-Info of the request, and what offends as Failed-AVP.
-    pub(super) fn refusal(&self, request: &[u8], offence: &Offence) -> Vec<u8> {
+    pub(super) fn refusal(&self, request: &[u8], violation: &Violation) -> Vec<u8> {
         let mut octets = Vec::with_capacity(256);
         let Some(header) = header(request) else { return octets };
         let mut answer = answer_header(&header);
-        if offence.code.is_protocol_error() {
+        if violation.code.is_protocol_error() {
             answer.flags.0 |= Flags::ERROR;
         }
         // What can be read of it: a broken AVP ends the walk.
@@ -29,29 +29,29 @@ impl Node {
         writer = writer
             .put(&base::ORIGIN_HOST, &self.settings.host)
             .put(&base::ORIGIN_REALM, &self.settings.realm)
-            .result(offence.code)
-            .put(&base::ERROR_MESSAGE, offence.malformed.what);
-        if !offence.failed.is_empty() {
-            writer = writer.group(&base::FAILED_AVP, |out| out.copy(&offence.failed));
+            .result(violation.code)
+            .put(&base::ERROR_MESSAGE, violation.malformed.what);
+        if !violation.failed.is_empty() {
+            writer = writer.group(&base::FAILED_AVP, |out| out.copy(&violation.failed));
         }
         for proxy in avps.all(&base::PROXY_INFO) {
             writer.avps().copy(proxy.whole);
         }
         if writer.end().is_err() {
-            return self.refusal_alone(request, offence);
+            return self.refusal_alone(request, violation);
         }
         octets
     }
 
     /// The same with nothing of the request: what offends was too long to be shown.
-    fn refusal_alone(&self, request: &[u8], offence: &Offence) -> Vec<u8> {
+    fn refusal_alone(&self, request: &[u8], violation: &Violation) -> Vec<u8> {
         let head = &request[..HEADER_OCTETS.min(request.len())];
-        let bare = Offence { failed: Vec::new(), ..offence.clone() };
+        let bare = Violation { failed: Vec::new(), ..violation.clone() };
         self.refusal(head, &bare)
     }
 
-    /// An offence of a request as a whole.
-    pub(super) fn refused(code: ResultCode, what: &'static str) -> Offence {
-        Offence::new(code, 0, what, code.spec())
+    /// A violation of a request as a whole.
+    pub(super) fn refused(code: ResultCode, what: &'static str) -> Violation {
+        Violation::new(code, 0, what, code.spec())
     }
 }

@@ -3,7 +3,7 @@
 use super::Node;
 use super::room::{Holder, Room};
 use super::route::{Decision, Destination};
-use crate::codec::{Flags, HEADER_OCTETS, Header, Message, Offence, ResultCode, append, stamp};
+use crate::codec::{Flags, HEADER_OCTETS, Header, Message, ResultCode, Violation, append, stamp};
 use crate::effects::{Indication, RequestId};
 use crate::metrics::Metric;
 use crate::rows::base;
@@ -74,7 +74,7 @@ impl Arrived {
 const NAME_MAX: usize = 255;
 
 /// What a relay too has to look at: every AVP, and the names by which it looks for the way.
-fn walk(message: &Message<'_>) -> Result<(), Offence> {
+fn walk(message: &Message<'_>) -> Result<(), Violation> {
     for avp in message.avps() {
         let avp = avp?;
         let is_name = avp.is(&base::DESTINATION_HOST) || avp.is(&base::DESTINATION_REALM);
@@ -90,17 +90,17 @@ impl Node {
     pub(super) fn asked(&mut self, id: PeerId, way: Connection, octets: &Bytes) {
         let message = match Message::read(octets) {
             Ok(message) => message,
-            Err(offence) => return self.refuse(id, way, octets, offence),
+            Err(violation) => return self.refuse(id, way, octets, violation),
         };
-        if let Err(offence) = walk(&message) {
-            return self.refuse(id, way, octets, offence);
+        if let Err(violation) = walk(&message) {
+            return self.refuse(id, way, octets, violation);
         }
         let own = self.settings.host.as_bytes();
         let mut route = message.avps().all(&base::ROUTE_RECORD);
         if route.any(|it| it.data.eq_ignore_ascii_case(own)) {
             self.count(Metric::Loops);
-            let offence = Self::refused(ResultCode::LoopDetected, "the request was here before");
-            return self.refuse(id, way, octets, offence);
+            let violation = Self::refused(ResultCode::LoopDetected, "the request was here before");
+            return self.refuse(id, way, octets, violation);
         }
         let to = Destination::of(&message);
         match self.decide(&message, &to) {
@@ -114,7 +114,7 @@ impl Node {
     }
 
     /// Answers a request with what is wrong.
-    pub(super) fn refuse(&mut self, id: PeerId, way: Connection, octets: &[u8], why: Offence) {
+    pub(super) fn refuse(&mut self, id: PeerId, way: Connection, octets: &[u8], why: Violation) {
         if why.code.is_protocol_error() {
             self.count(Metric::ErrorsOut);
         }
@@ -158,8 +158,8 @@ impl Node {
         time: u32,
     ) {
         let what = "the request goes to another host";
-        let offence = Self::refused(ResultCode::RedirectIndication, what);
-        let mut answer = self.refusal(octets, &offence);
+        let violation = Self::refused(ResultCode::RedirectIndication, what);
+        let mut answer = self.refusal(octets, &violation);
         let mut is_whole = !answer.is_empty();
         for host in hosts {
             is_whole &= append(&mut answer, &base::REDIRECT_HOST, host.as_bytes());
@@ -171,8 +171,8 @@ impl Node {
         }
         if !is_whole {
             let what = "no room for the hosts that the request goes to";
-            let offence = Self::refused(ResultCode::UnableToDeliver, what);
-            return self.refuse(id, way, octets, offence);
+            let violation = Self::refused(ResultCode::UnableToDeliver, what);
+            return self.refuse(id, way, octets, violation);
         }
         self.count(Metric::RequestsRedirected);
         self.count(Metric::ErrorsOut);
@@ -181,14 +181,14 @@ impl Node {
 
     /// A request for this node's application.
     fn take_in(&mut self, id: PeerId, way: Connection, octets: &Bytes, message: &Message<'_>) {
-        if let Err(offence) = self.dictionary.check(message) {
-            return self.refuse(id, way, octets, offence);
+        if let Err(violation) = self.dictionary.check(message) {
+            return self.refuse(id, way, octets, violation);
         }
         let header = message.header;
         if !self.settings.applications.contains(&header.application) {
             let what = "an application that this node does not speak";
-            let offence = Self::refused(ResultCode::ApplicationUnsupported, what);
-            return self.refuse(id, way, octets, offence);
+            let violation = Self::refused(ResultCode::ApplicationUnsupported, what);
+            return self.refuse(id, way, octets, violation);
         }
         self.count(Metric::RequestsIn);
         let mark = self.duplicates.mark(message);
@@ -206,8 +206,8 @@ impl Node {
                 self.arrived.room.give_back(holder, octets.len());
             }
             self.count(Metric::Shed);
-            let offence = Self::refused(ResultCode::TooBusy, "no room for the request");
-            return self.refuse(id, way, octets, offence);
+            let violation = Self::refused(ResultCode::TooBusy, "no room for the request");
+            return self.refuse(id, way, octets, violation);
         };
         held.message = octets.clone();
         held.header = Some(header);
@@ -271,9 +271,9 @@ impl Node {
         for key in due {
             let Some(held) = self.arrived.slots.at(key) else { continue };
             self.count(Metric::Unanswered);
-            let offence =
+            let violation =
                 Self::refused(ResultCode::UnableToComply, "the application has not answered");
-            let answer = self.refusal(&held.message.clone(), &offence);
+            let answer = self.refusal(&held.message.clone(), &violation);
             self.answer(RequestId(key), answer);
         }
     }

@@ -205,15 +205,15 @@ impl Node {
                 self.cer(way, octets, &message);
             }
             Ok(_) => self.drop_connection(way),
-            Err(offence) => {
+            Err(violation) => {
                 self.count(Metric::Malformed);
                 if let Some(header) = super::answer::header(octets)
                     && header.flags.has(Flags::REQUEST)
                     && header.command == base::CAPABILITIES_EXCHANGE.code
                 {
-                    self.send_cea(way, &header, offence.code, Some(&offence.failed));
+                    self.send_cea(way, &header, violation.code, Some(&violation.failed));
                 }
-                self.indicate(Indication::Complaint(None, offence));
+                self.indicate(Indication::Complaint(None, violation));
                 self.drop_connection(way);
             }
         }

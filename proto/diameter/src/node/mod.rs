@@ -35,7 +35,7 @@ use route::Routes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A node. It is infallible: a peer's offence is answered, counted and told.
+/// A node. It is infallible: a peer's violation is answered, counted and told.
 #[derive(Debug)]
 pub struct Node {
     settings: Settings,
@@ -133,7 +133,7 @@ impl Node {
             .and_then(|message| self.dictionary.check(&message).map(|command| (message, command)));
         let (message, command) = match checked {
             Ok(checked) => checked,
-            Err(offence) => return self.offended(id, way, octets, offence),
+            Err(violation) => return self.offended(id, way, octets, violation),
         };
         match (command.code, message.is_request()) {
             (257, true) => self.cer(way, octets, &message),
@@ -154,14 +154,14 @@ impl Node {
         id: PeerId,
         way: Connection,
         octets: &Bytes,
-        offence: crate::codec::Offence,
+        violation: crate::codec::Violation,
     ) {
         let header = answer::header(octets);
         if header.is_some_and(|it| it.flags.has(Flags::REQUEST)) {
-            return self.refuse(id, way, octets, offence);
+            return self.refuse(id, way, octets, violation);
         }
         self.count(Metric::Malformed);
-        self.indicate(Indication::Complaint(Some(id), offence));
+        self.indicate(Indication::Complaint(Some(id), violation));
         let waits = self
             .peers
             .find(id)
@@ -180,7 +180,7 @@ impl Node {
         }
         match Message::read(octets) {
             Ok(message) => self.answered(id, octets, &message),
-            Err(offence) => self.offended(id, way, octets, offence),
+            Err(violation) => self.offended(id, way, octets, violation),
         }
     }
 

@@ -312,9 +312,9 @@ impl Node {
                     Message::read(octets).and_then(|it| self.dictionary.check(&it).map(drop));
                 let outcome = match checked {
                     Ok(()) => Outcome::Answer(octets.clone()),
-                    Err(offence) => {
+                    Err(violation) => {
                         self.count(Metric::Malformed);
-                        Outcome::Malformed(octets.clone(), offence)
+                        Outcome::Malformed(octets.clone(), violation)
                     }
                 };
                 self.indicate(Indication::Answer(token, outcome));
@@ -413,8 +413,8 @@ impl Node {
                 }
                 Origin::Relayed { peer, way, hop_by_hop } => {
                     let what = "nobody has answered in time";
-                    let offence = Self::refused(ResultCode::UnableToDeliver, what);
-                    let mut answer = self.refusal(&message, &offence);
+                    let violation = Self::refused(ResultCode::UnableToDeliver, what);
+                    let mut answer = self.refusal(&message, &violation);
                     if let Some(header) = super::answer::header(&message) {
                         stamp(&mut answer, 0, hop_by_hop, header.end_to_end);
                     }

@@ -86,11 +86,11 @@ fn the_header_is_held_against_its_section() {
 #[test]
 fn a_header_that_is_cut_off_is_shown_with_zeros_behind_it() {
     // RFC 6733 §7.1.5, DIAMETER_INVALID_AVP_LENGTH.
-    let offence = Avps::new(&[0, 0, 1, 8], 20).next().unwrap().unwrap_err();
-    assert_eq!(offence.code, ResultCode::InvalidAvpLength);
-    assert_eq!(offence.failed, [0, 0, 1, 8, 0, 0, 0, 8]);
-    let offence = Avps::new(&[0, 0, 1, 8, 0xc0, 0, 0, 16], 20).next().unwrap().unwrap_err();
-    assert_eq!(offence.failed, [0, 0, 1, 8, 0xc0, 0, 0, 12, 0, 0, 0, 0]);
+    let violation = Avps::new(&[0, 0, 1, 8], 20).next().unwrap().unwrap_err();
+    assert_eq!(violation.code, ResultCode::InvalidAvpLength);
+    assert_eq!(violation.failed, [0, 0, 1, 8, 0, 0, 0, 8]);
+    let violation = Avps::new(&[0, 0, 1, 8, 0xc0, 0, 0, 16], 20).next().unwrap().unwrap_err();
+    assert_eq!(violation.failed, [0, 0, 1, 8, 0xc0, 0, 0, 12, 0, 0, 0, 0]);
 }
 
 proptest! {

@@ -75,9 +75,9 @@ fn what_is_wrong_in_json_is_told_with_its_place() {
         (r#"{"Event-Timestamp":-99999999}"#, "a time before 1968"),
     ];
     for (avp, what) in table {
-        let offence = dictionary.from_json(&format!("{head}{avp}]}}")).unwrap_err();
-        assert_eq!(offence.what, what, "{avp}");
-        assert!(offence.at >= head.len(), "{avp}");
+        let violation = dictionary.from_json(&format!("{head}{avp}]}}")).unwrap_err();
+        assert_eq!(violation.what, what, "{avp}");
+        assert!(violation.at >= head.len(), "{avp}");
     }
     let whole = [
         (r#"{"command":"XYZ"}"#, "no command of that name"),

@@ -1,6 +1,6 @@
 //! Messages in a stream, as over TCP: the common header tells the length (RFC 4666 §3.1.4).
 
-use super::{ErrorCode, HEADER_BYTES, MESSAGE_BYTES_MAX, Offence, VERSION, be32};
+use super::{ErrorCode, HEADER_BYTES, MESSAGE_BYTES_MAX, VERSION, Violation, be32};
 
 /// Padding that a sender may have left out of the length it told.
 const PADDING_MAX: usize = 3;
@@ -16,7 +16,7 @@ pub enum Framing {
     /// the last parameter (RFC 4666 §3.1.4).
     Padding(usize),
     /// No message begins here: the connection cannot go on.
-    Broken(Offence),
+    Broken(Violation),
 }
 
 /// Finds the end of the message that `bytes` begin with. One of another version has its length in
@@ -30,7 +30,7 @@ pub fn frame(bytes: &[u8]) -> Framing {
             return Framing::Padding(zeros);
         }
     }
-    let broken = |code, at, what, spec| Framing::Broken(Offence::new(code, at, what, spec));
+    let broken = |code, at, what, spec| Framing::Broken(Violation::new(code, at, what, spec));
     if bytes.len() < HEADER_BYTES {
         return Framing::Partial;
     }

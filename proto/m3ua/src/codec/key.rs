@@ -2,7 +2,7 @@
 
 use super::message::{read_all, words};
 use super::{
-    ErrorCode, NetworkAppearance, Offence, Parameters, PointCode, RoutingContext, TLV_BYTES, Tag,
+    ErrorCode, NetworkAppearance, Parameters, PointCode, RoutingContext, TLV_BYTES, Tag, Violation,
     be32,
 };
 
@@ -43,8 +43,8 @@ impl<'a> RoutingKey<'a> {
     /// Reads the value of the parameter, which stands `at` octets into the message.
     ///
     /// # Errors
-    /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
-    pub fn read(at: usize, value: &'a [u8]) -> Result<Self, Offence> {
+    /// [`Violation`] when a parameter inside lacks, does not belong there or has a wrong length.
+    pub fn read(at: usize, value: &'a [u8]) -> Result<Self, Violation> {
         let tag = Tag::RoutingKey;
         let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let mut inner = Parameters::new(at + TLV_BYTES, value).flatten();
@@ -55,7 +55,7 @@ impl<'a> RoutingKey<'a> {
         };
         if let Some(unknown) = inner.find(|parameter| !belongs(parameter.tag)) {
             let (code, what) = (ErrorCode::UnexpectedParameter, "no parameter of a Routing Key");
-            return Err(Offence::new(code, unknown.at, what, tag.spec()));
+            return Err(Violation::new(code, unknown.at, what, tag.spec()));
         }
         let word = |index: usize| found[index].map(|value| be32(value, 0));
         let key = Self {
@@ -72,7 +72,7 @@ impl<'a> RoutingKey<'a> {
         });
         if begins.is_some_and(|(tag, _)| tag != Tag::DestinationPointCode) {
             let what = "the Destination Point Code stands before what belongs to it";
-            return Err(Offence::new(ErrorCode::ProtocolError, at, what, tag.spec()));
+            return Err(Violation::new(ErrorCode::ProtocolError, at, what, tag.spec()));
         }
         Ok(key)
     }
@@ -126,8 +126,8 @@ impl RegistrationResult {
     /// Reads the value of the parameter, which stands `at` octets into the message.
     ///
     /// # Errors
-    /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
-    pub fn read(at: usize, value: &[u8]) -> Result<Self, Offence> {
+    /// [`Violation`] when a parameter inside lacks, does not belong there or has a wrong length.
+    pub fn read(at: usize, value: &[u8]) -> Result<Self, Violation> {
         let tag = Tag::RegistrationResult;
         let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let word = |index: usize| found[index].map_or(0, |value| be32(value, 0));
@@ -148,8 +148,8 @@ impl DeregistrationResult {
     /// Reads the value of the parameter, which stands `at` octets into the message.
     ///
     /// # Errors
-    /// [`Offence`] when a parameter inside lacks, does not belong there or has a wrong length.
-    pub fn read(at: usize, value: &[u8]) -> Result<Self, Offence> {
+    /// [`Violation`] when a parameter inside lacks, does not belong there or has a wrong length.
+    pub fn read(at: usize, value: &[u8]) -> Result<Self, Violation> {
         let tag = Tag::DeregistrationResult;
         let (found, _) = read_all(tag.rules(), tag.spec(), at + TLV_BYTES, value)?;
         let word = |index: usize| found[index].map_or(0, |value| be32(value, 0));

@@ -1,8 +1,8 @@
 //! One message: header and parameters, checked against the rows of its type (RFC 4666 §3.1).
 
 use super::{
-    Affected, ErrorCode, HEADER_BYTES, MESSAGE_BYTES_MAX, MessageClass, MessageType, Offence,
-    Parameters, RoutingContext, Rule, Tag, VERSION, be32, padded,
+    Affected, ErrorCode, HEADER_BYTES, MESSAGE_BYTES_MAX, MessageClass, MessageType, Parameters,
+    RoutingContext, Rule, Tag, VERSION, Violation, be32, padded,
 };
 
 const HEADER: &str = "RFC 4666 §3.1";
@@ -32,9 +32,9 @@ impl<'a> Message<'a> {
     /// length that the header tells (RFC 4666 §3.1.4).
     ///
     /// # Errors
-    /// [`Offence`] with the code of the ERR that answers it.
+    /// [`Violation`] with the code of the ERR that answers it.
     #[inline]
-    pub fn read(bytes: &'a [u8]) -> Result<Self, Offence> {
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Violation> {
         let length = check_header(bytes)?;
         let kind = u16::from_be_bytes([bytes[2], bytes[3]]);
         let Some(kind) = MessageType::of(kind) else {
@@ -42,7 +42,7 @@ impl<'a> Message<'a> {
                 Some(_) => (ErrorCode::UnsupportedMessageType, 3, "no type of this class"),
                 None => (ErrorCode::UnsupportedMessageClass, 2, "no class of M3UA"),
             };
-            return Err(Offence::new(code, at, what, "RFC 4666 §3.1.2"));
+            return Err(Violation::new(code, at, what, "RFC 4666 §3.1.2"));
         };
         let body = &bytes[HEADER_BYTES..length];
         let (values, passed_over) = read_all(kind.rules(), kind.spec(), HEADER_BYTES, body)?;
@@ -97,14 +97,14 @@ pub(super) fn words(value: Option<&[u8]>) -> impl Iterator<Item = u32> {
 
 /// Checks version and length; the length to read.
 #[inline]
-fn check_header(bytes: &[u8]) -> Result<usize, Offence> {
-    let protocol_error = |at, what| Err(Offence::new(ErrorCode::ProtocolError, at, what, HEADER));
+fn check_header(bytes: &[u8]) -> Result<usize, Violation> {
+    let protocol_error = |at, what| Err(Violation::new(ErrorCode::ProtocolError, at, what, HEADER));
     if bytes.len() < HEADER_BYTES {
         return protocol_error(bytes.len(), "the common header is cut off");
     }
     if bytes[0] != VERSION {
         let (code, spec) = (ErrorCode::InvalidVersion, "RFC 4666 §3.1.1");
-        return Err(Offence::new(code, 0, "the version is not 1", spec));
+        return Err(Violation::new(code, 0, "the version is not 1", spec));
     }
     let length = be32(bytes, 4) as usize;
     if !(HEADER_BYTES..=MESSAGE_BYTES_MAX).contains(&length) {
@@ -127,7 +127,7 @@ pub(super) fn read_all<'a>(
     spec: &'static str,
     at: usize,
     bytes: &'a [u8],
-) -> Result<(Values<'a>, u16), Offence> {
+) -> Result<(Values<'a>, u16), Violation> {
     let (mut values, mut passed_over) = ([None; RULES_MAX], 0);
     for parameter in Parameters::new(at, bytes) {
         let parameter = parameter?;
@@ -135,7 +135,7 @@ pub(super) fn read_all<'a>(
             if Tag::of(parameter.tag).is_some_and(|tag| !tag.is_harmless()) {
                 let what = "the parameter does not belong to this message";
                 let code = ErrorCode::UnexpectedParameter;
-                return Err(Offence::new(code, parameter.at, what, spec));
+                return Err(Violation::new(code, parameter.at, what, spec));
             }
             passed_over += 1;
             continue;
@@ -146,13 +146,13 @@ pub(super) fn read_all<'a>(
             values[index] = Some(parameter.value);
         } else if !rule.repeats {
             let what = "the parameter stands there twice";
-            return Err(Offence::new(ErrorCode::UnexpectedParameter, parameter.at, what, spec));
+            return Err(Violation::new(ErrorCode::UnexpectedParameter, parameter.at, what, spec));
         }
     }
     let is_missing = |(index, rule): (usize, &Rule)| rule.is_mandatory && values[index].is_none();
     if rules.iter().enumerate().any(is_missing) {
         let (at, what) = (at + bytes.len(), "a mandatory parameter is missing");
-        return Err(Offence::new(ErrorCode::MissingParameter, at, what, spec));
+        return Err(Violation::new(ErrorCode::MissingParameter, at, what, spec));
     }
     Ok((values, passed_over))
 }

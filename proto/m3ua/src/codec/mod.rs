@@ -51,14 +51,14 @@ pub const PORT: u16 = 2905;
 
 /// Octets that do not follow RFC 4666, with the code of the ERR that answers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offence {
+pub struct Violation {
     /// The error code to answer with (RFC 4666 §3.8.1).
     pub code: ErrorCode,
     /// Where, what, and the section.
     pub malformed: Malformed,
 }
 
-impl Offence {
+impl Violation {
     pub(crate) const fn new(
         code: ErrorCode,
         at: usize,
@@ -68,19 +68,19 @@ impl Offence {
         Self { code, malformed: Malformed::new(at, what, spec) }
     }
 
-    /// The same offence seen from a message that begins `by` octets earlier.
+    /// The same violation seen from a message that begins `by` octets earlier.
     pub(crate) const fn shifted(self, by: usize) -> Self {
         Self { malformed: self.malformed.shifted(by), ..self }
     }
 }
 
-impl core::fmt::Display for Offence {
+impl core::fmt::Display for Violation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}: {}", self.code.name(), self.malformed)
     }
 }
 
-impl core::error::Error for Offence {}
+impl core::error::Error for Violation {}
 
 pub(crate) const fn padded(length: usize) -> usize {
     length.next_multiple_of(4)

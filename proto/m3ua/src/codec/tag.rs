@@ -1,6 +1,6 @@
 //! Parameters: tag, shape, section (RFC 4666 §3.2).
 
-use super::{ErrorCode, LABEL_BYTES, Offence};
+use super::{ErrorCode, LABEL_BYTES, Violation};
 
 wire::rows! {
     /// The parameters of M3UA.
@@ -115,7 +115,7 @@ impl Tag {
     }
 
     /// Checks the length of a value that stands in a parameter `at` octets into the message.
-    pub(super) const fn check(self, at: usize, value: &[u8]) -> Result<(), Offence> {
+    pub(super) const fn check(self, at: usize, value: &[u8]) -> Result<(), Violation> {
         let length = value.len();
         let fits = match self.shape() {
             Shape::Word => length == 4,
@@ -129,6 +129,6 @@ impl Tag {
             return Ok(());
         }
         let code = ErrorCode::ParameterFieldError;
-        Err(Offence::new(code, at + 2, "the parameter has the wrong length", self.spec()))
+        Err(Violation::new(code, at + 2, "the parameter has the wrong length", self.spec()))
     }
 }

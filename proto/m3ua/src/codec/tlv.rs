@@ -1,6 +1,6 @@
 //! Tag, length, value: the walk over parameters (RFC 4666 §3.2).
 
-use super::{ErrorCode, Offence, PARAMETERS_MAX, TLV_BYTES, be16, padded};
+use super::{ErrorCode, PARAMETERS_MAX, TLV_BYTES, Violation, be16, padded};
 
 const SPEC: &str = "RFC 4666 §3.2";
 
@@ -16,7 +16,7 @@ pub struct Parameter<'a> {
 }
 
 /// Parameters one after the other, each padded to four octets; the last one's padding may lack.
-/// After an offence nothing more comes.
+/// After a violation nothing more comes.
 #[derive(Debug, Clone)]
 pub struct Parameters<'a> {
     at: usize,
@@ -32,21 +32,22 @@ impl<'a> Parameters<'a> {
     }
 
     #[inline]
-    fn read(&mut self) -> Result<Parameter<'a>, Offence> {
+    fn read(&mut self) -> Result<Parameter<'a>, Violation> {
         let (at, rest) = (self.at, core::mem::take(&mut self.rest));
-        let offence = |at, what| Err(Offence::new(ErrorCode::ParameterFieldError, at, what, SPEC));
+        let violation =
+            |at, what| Err(Violation::new(ErrorCode::ParameterFieldError, at, what, SPEC));
         if rest.len() < TLV_BYTES {
-            return offence(at, "tag and length are cut off");
+            return violation(at, "tag and length are cut off");
         }
         let length = usize::from(be16(rest, 2));
         if length < TLV_BYTES {
-            return offence(at + 2, "the parameter length is less than four");
+            return violation(at + 2, "the parameter length is less than four");
         }
         if length > rest.len() {
-            return offence(at + 2, "the parameter length points past the end");
+            return violation(at + 2, "the parameter length points past the end");
         }
         if self.seen == PARAMETERS_MAX {
-            return offence(at, "there are too many parameters");
+            return violation(at, "there are too many parameters");
         }
         self.seen += 1;
         let step = padded(length).min(rest.len());
@@ -57,7 +58,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl<'a> Iterator for Parameters<'a> {
-    type Item = Result<Parameter<'a>, Offence>;
+    type Item = Result<Parameter<'a>, Violation>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

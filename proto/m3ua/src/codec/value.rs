@@ -1,6 +1,6 @@
 //! Values: point codes, contexts, networks, and the MSU itself (RFC 4666 §3.3.1, §3.4).
 
-use super::{ErrorCode, LABEL_BYTES, Message, Offence, Tag, be32};
+use super::{ErrorCode, LABEL_BYTES, Message, Tag, Violation, be32};
 use core::fmt;
 
 /// An SS7 point code of 14, 16 or 24 bits, justified to the least significant bit.
@@ -149,16 +149,16 @@ impl<'a> ProtocolData<'a> {
     /// Reads the value of the parameter, which stands `at` octets into the message.
     ///
     /// # Errors
-    /// [`Offence`] when it is too short or a point code has more than 24 bits.
+    /// [`Violation`] when it is too short or a point code has more than 24 bits.
     #[inline]
-    pub fn read(at: usize, value: &'a [u8]) -> Result<Self, Offence> {
+    pub fn read(at: usize, value: &'a [u8]) -> Result<Self, Violation> {
         Tag::ProtocolData.check(at, value)?;
         let (opc, dpc) = (PointCode::new(be32(value, 0)), PointCode::new(be32(value, 4)));
         let (Some(opc), Some(dpc)) = (opc, dpc) else {
             let what = "the point code has more than 24 bits";
             let (code, spec) = (ErrorCode::InvalidParameterValue, Tag::ProtocolData.spec());
             let at = if opc.is_none() { at + 4 } else { at + 8 };
-            return Err(Offence::new(code, at, what, spec));
+            return Err(Violation::new(code, at, what, spec));
         };
         let (si, ni, mp, sls) = (value[8], value[9], value[10], value[11]);
         Ok(Self { opc, dpc, si, ni, mp, sls, payload: &value[LABEL_BYTES..] })
@@ -191,10 +191,10 @@ impl<'a> Data<'a> {
     /// Takes it out of a message of type DATA.
     ///
     /// # Errors
-    /// [`Offence`] when a point code has more than 24 bits or there is more than one Routing
+    /// [`Violation`] when a point code has more than 24 bits or there is more than one Routing
     /// Context.
     #[inline]
-    pub fn of(message: &Message<'a>) -> Result<Self, Offence> {
+    pub fn of(message: &Message<'a>) -> Result<Self, Violation> {
         let (mut network, mut routing_context, mut correlation) = (None, None, None);
         let mut value = &[][..];
         for (tag, of) in message.values() {
@@ -203,7 +203,7 @@ impl<'a> Data<'a> {
                 Tag::RoutingContext if of.len() > 4 => {
                     let (code, spec) = (ErrorCode::InvalidParameterValue, tag.spec());
                     let what = "DATA has one Routing Context";
-                    return Err(Offence::new(code, message.offset(tag), what, spec));
+                    return Err(Violation::new(code, message.offset(tag), what, spec));
                 }
                 // Their lengths were checked when the message was read.
                 Tag::RoutingContext => routing_context = Some(RoutingContext(word())),
@@ -215,7 +215,7 @@ impl<'a> Data<'a> {
         }
         let read = ProtocolData::read(0, value);
         let protocol_data =
-            read.map_err(|offence| offence.shifted(message.offset(Tag::ProtocolData)))?;
+            read.map_err(|violation| violation.shifted(message.offset(Tag::ProtocolData)))?;
         Ok(Self { network, routing_context, protocol_data, correlation })
     }
 }

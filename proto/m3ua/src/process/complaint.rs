@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::codec::{
-    Affected, ErrorCode, Message, NetworkAppearance, Offence, RoutingContext, Tag, Writer,
+    Affected, ErrorCode, Message, NetworkAppearance, RoutingContext, Tag, Violation, Writer,
 };
 
 /// Octets of the offending message that an ERR shows.
@@ -49,8 +49,8 @@ impl Complaint {
     }
 }
 
-impl From<Offence> for Complaint {
-    fn from(offence: Offence) -> Self {
-        Self::new(offence.code)
+impl From<Violation> for Complaint {
+    fn from(violation: Violation) -> Self {
+        Self::new(violation.code)
     }
 }

@@ -55,7 +55,7 @@ pub struct Settings {
 
 /// A signalling process: ASP, SGP or IPSP, by the role it has towards each peer.
 ///
-/// It is infallible: a peer's offence is answered by an ERR, counted and told to the management.
+/// It is infallible: a peer's violation is answered by an ERR, counted and told to the management.
 #[derive(Debug)]
 pub struct Process {
     settings: Settings,

@@ -29,10 +29,10 @@ impl Process {
         self.count(Metric::MessagesIn);
         let message = match Message::read(bytes) {
             Ok(message) => message,
-            Err(offence) => {
+            Err(violation) => {
                 let complaint = match self.is_class_refused(peer, bytes) {
                     true => Complaint::new(ErrorCode::UnsupportedMessageClass),
-                    false => offence.into(),
+                    false => violation.into(),
                 };
                 // An ERR is never answered by an ERR, not even a malformed one (§3.8.1).
                 if bytes.get(2..4) != Some(&MessageType::Err.number().to_be_bytes()[..]) {

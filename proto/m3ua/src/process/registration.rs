@@ -21,7 +21,7 @@ impl Process {
             let identifier = RoutingKey::identifier_in(value).unwrap_or_default();
             let registered = match &read {
                 Ok(key) => self.register(peer, key),
-                Err(offence) if offence.code == ErrorCode::UnexpectedParameter => {
+                Err(violation) if violation.code == ErrorCode::UnexpectedParameter => {
                     Err(RegistrationStatus::UnsupportedField)
                 }
                 Err(_) => Err(RegistrationStatus::InvalidRoutingKey),

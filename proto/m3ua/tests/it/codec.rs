@@ -5,8 +5,9 @@ use crate::every::{self, every_message};
 use m3ua::codec::{
     Affected, Data, DeregistrationResult, DeregistrationStatus, ErrorCode, Framing, HEADER_BYTES,
     MESSAGE_BYTES_MAX, Message, MessageClass, MessageType, NetworkAppearance, Notification,
-    Offence, PARAMETERS_MAX, PAYLOAD_BYTES_MAX, PointCode, ProtocolData, RegistrationResult,
-    RegistrationStatus, RoutingContext, RoutingKey, Shape, Tag, TrafficMode, Writer, frame,
+    PARAMETERS_MAX, PAYLOAD_BYTES_MAX, PointCode, ProtocolData, RegistrationResult,
+    RegistrationStatus, RoutingContext, RoutingKey, Shape, Tag, TrafficMode, Violation, Writer,
+    frame,
 };
 use proptest::prelude::*;
 
@@ -17,7 +18,7 @@ fn message(kind: u16, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn offence(bytes: &[u8]) -> Offence {
+fn violation(bytes: &[u8]) -> Violation {
     Message::read(bytes).expect_err("it is malformed")
 }
 
@@ -78,8 +79,8 @@ fn a_mandatory_parameter_that_lacks_is_missed() {
         let bare = message(kind.number(), &[]);
         let needs = kind.rules().iter().any(|rule| rule.is_mandatory);
         match Message::read(&bare) {
-            Err(offence) => {
-                assert_eq!(offence.code, ErrorCode::MissingParameter, "{}", kind.name());
+            Err(violation) => {
+                assert_eq!(violation.code, ErrorCode::MissingParameter, "{}", kind.name());
                 assert!(needs);
             }
             Ok(_) => assert!(!needs, "{}", kind.name()),
@@ -88,7 +89,7 @@ fn a_mandatory_parameter_that_lacks_is_missed() {
 }
 
 #[test]
-fn every_offence_has_its_code_its_place_and_its_section() {
+fn every_violation_has_its_code_its_place_and_its_section() {
     let info = [0, 4, 0, 5, b'x', 0, 0, 0];
     let info_twice = [info, info].concat();
     let long = [&[0, 4, 1, 4][..], &[b'x'; 256]].concat();
@@ -119,12 +120,12 @@ fn every_offence_has_its_code_its_place_and_its_section() {
         (message(0x0302, &[0, 13, 0, 8, 0, 1, 0, 2]), ErrorCode::UnexpectedParameter, 8),
         (message(0x0201, &info), ErrorCode::MissingParameter, 16),
     ] {
-        let offence = offence(&bytes);
-        assert_eq!((offence.code, offence.malformed.at), (code, at), "{bytes:?}: {offence}");
-        assert!(offence.malformed.spec.starts_with("RFC 4666 §3."), "{offence}");
+        let violation = violation(&bytes);
+        assert_eq!((violation.code, violation.malformed.at), (code, at), "{bytes:?}: {violation}");
+        assert!(violation.malformed.spec.starts_with("RFC 4666 §3."), "{violation}");
     }
     let many = message(0x0302, &[0xFF, 0, 0, 4].repeat(PARAMETERS_MAX + 1));
-    assert_eq!(offence(&many).malformed.what, "there are too many parameters");
+    assert_eq!(violation(&many).malformed.what, "there are too many parameters");
 }
 
 #[test]
@@ -173,8 +174,11 @@ fn a_point_code_of_more_than_24_bits_is_no_valid_value() {
         value[byte] = 1;
         let bytes = message(0x0101, &[&[2, 16, 0, 16][..], &value].concat());
         let read = Message::read(&bytes).unwrap();
-        let offence = Data::of(&read).unwrap_err();
-        assert_eq!((offence.code, offence.malformed.at), (ErrorCode::InvalidParameterValue, at));
+        let violation = Data::of(&read).unwrap_err();
+        assert_eq!(
+            (violation.code, violation.malformed.at),
+            (ErrorCode::InvalidParameterValue, at)
+        );
     }
 }
 
@@ -231,8 +235,8 @@ fn a_malformed_routing_key_still_tells_its_identifier() {
         (inner(&[identifier, &[2, 12, 0, 5, 3, 0, 0, 0], destination]), ErrorCode::ProtocolError),
         (inner(&[identifier, destination, &[2, 12, 0, 4]]), ErrorCode::ParameterFieldError),
     ] {
-        let offence = RoutingKey::read(8, &value).unwrap_err();
-        assert_eq!(offence.code, code, "{offence}");
+        let violation = RoutingKey::read(8, &value).unwrap_err();
+        assert_eq!(violation.code, code, "{violation}");
         assert_eq!(RoutingKey::identifier_in(&value), Some(9));
     }
 }
@@ -316,8 +320,8 @@ fn read_all(bytes: &[u8]) -> bool {
     }
     let message = match Message::read(bytes) {
         Ok(message) => message,
-        Err(offence) => {
-            assert!(offence.malformed.at <= bytes.len(), "{offence}");
+        Err(violation) => {
+            assert!(violation.malformed.at <= bytes.len(), "{violation}");
             return false;
         }
     };

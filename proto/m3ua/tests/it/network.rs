@@ -214,7 +214,7 @@ fn carry(stream: &mut Vec<u8>, to: &mut Process, peer: m3ua::PeerId, out: &mut V
                 }
                 Framing::Padding(length) => drop(stream.drain(..length)),
                 Framing::Partial => break,
-                Framing::Broken(offence) => panic!("{offence}"),
+                Framing::Broken(violation) => panic!("{violation}"),
             }
         }
     }

@@ -105,8 +105,8 @@ fn an_extension_is_passed_over_and_kept_and_what_is_wrong_refused_with_its_secti
     let bad = [&[0x30, 13][..], &known, &[0x87, 0, 0x87, 0][..2]].concat();
     assert!(Arg::read(Element::only(&bad).unwrap()).is_ok());
     let bad = [&[0x30, 14][..], &known, &[0x87, 1, 0]].concat();
-    let offence = Arg::read(Element::only(&bad).unwrap()).unwrap_err();
-    assert_eq!((offence.at, offence.what), (13, "a NULL has no contents"));
+    let violation = Arg::read(Element::only(&bad).unwrap()).unwrap_err();
+    assert_eq!((violation.at, violation.what), (13, "a NULL has no contents"));
 }
 
 proptest! {

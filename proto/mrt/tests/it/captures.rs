@@ -13,20 +13,20 @@ fn show(entry: &RibEntry<'_>) -> String {
 
 /// The paths in order, and what was malformed.
 fn table(file: &[u8]) -> (Vec<String>, Vec<String>) {
-    let (mut found, mut offences) = (Vec::new(), Vec::new());
+    let (mut found, mut violations) = (Vec::new(), Vec::new());
     for entry in RibEntries::new(file) {
         match entry {
             Ok(entry) => found.push(show(&entry)),
-            Err(malformed) => offences.push(malformed.to_string()),
+            Err(malformed) => violations.push(malformed.to_string()),
         }
     }
     found.sort();
-    (found, offences)
+    (found, violations)
 }
 
 #[test]
 fn a_table_of_bird_is_understood() {
-    let (found, offences) = table(include_bytes!("../vectors/bird-table4.mrt"));
+    let (found, violations) = table(include_bytes!("../vectors/bird-table4.mrt"));
     assert_eq!(
         found,
         [
@@ -37,8 +37,8 @@ fn a_table_of_bird_is_understood() {
             "203.0.113.0/24 path 1 of 65003: [65003] to 192.0.2.9",
         ]
     );
-    assert_eq!(offences, [""; 0]);
-    let (found, offences) = table(include_bytes!("../vectors/bird-table6.mrt"));
+    assert_eq!(violations, [""; 0]);
+    let (found, violations) = table(include_bytes!("../vectors/bird-table6.mrt"));
     assert_eq!(
         found,
         [
@@ -47,12 +47,12 @@ fn a_table_of_bird_is_understood() {
             "2001:db8::/32 path 0 of 0: [] to nowhere",
         ]
     );
-    assert_eq!(offences, [""; 0]);
+    assert_eq!(violations, [""; 0]);
 }
 
 #[test]
 fn a_table_of_gobgp_is_understood_but_for_the_peer_that_it_does_not_list() {
-    let (found, offences) = table(include_bytes!("../vectors/gobgp-table.mrt"));
+    let (found, violations) = table(include_bytes!("../vectors/gobgp-table.mrt"));
     // It writes MP_REACH_NLRI whole, and its own routes under an index past the table's end.
     assert_eq!(
         found,
@@ -65,9 +65,9 @@ fn a_table_of_gobgp_is_understood_but_for_the_peer_that_it_does_not_list() {
             "2001:db8::/32 path 0 of 4200000000: [4200000000] to 2001:db8::2",
         ]
     );
-    assert_eq!(offences.len(), 3);
-    for offence in offences {
-        assert!(offence.starts_with("the peer does not stand in the index table"), "{offence}");
+    assert_eq!(violations.len(), 3);
+    for violation in violations {
+        assert!(violation.starts_with("the peer does not stand in the index table"), "{violation}");
     }
 }
 
@@ -79,7 +79,7 @@ fn messages(file: &[u8]) -> (Vec<FsmState>, Vec<String>) {
             Body::StateChange(change) => states.extend(change.to),
             Body::Message(message) if message.kind == MessageType::Update => {
                 let update = Update::read(message.message, &message.context()).unwrap();
-                assert_eq!(update.offence(), None);
+                assert_eq!(update.violation(), None);
                 let mp = update.reach().map(|reach| reach.routes);
                 for route in update.announced().chain(mp.into_iter().flatten()) {
                     routes.push(format!("{route} path {}", route.path_id));

@@ -66,8 +66,8 @@ impl Router {
         let mut links = Vec::with_capacity(count.min(cursor.rest().len() / 12));
         for _ in 0..count {
             let (id, data) = (cursor.be32(what)?, cursor.be32(what)?);
-            let offence = cursor.offence("a link of an unknown kind");
-            let kind = LinkKind::of(cursor.octet(what)?).ok_or(offence)?;
+            let violation = cursor.violation("a link of an unknown kind");
+            let kind = LinkKind::of(cursor.octet(what)?).ok_or(violation)?;
             let tos = usize::from(cursor.octet(what)?);
             let metric = cursor.be16(what)?;
             cursor.take(tos * 4, what)?;
@@ -139,12 +139,12 @@ impl Network {
 
 /// A mask of ones and then zeros.
 fn mask(cursor: &mut Cursor<'_>) -> Result<u32, Malformed> {
-    let offence = cursor.offence("a mask with a hole");
+    let violation = cursor.violation("a mask with a hole");
     let mask = cursor.be32("a mask is cut off")?;
     if mask.leading_ones() + mask.trailing_zeros() == 32 || mask == 0 {
         Ok(mask)
     } else {
-        Err(offence)
+        Err(violation)
     }
 }
 

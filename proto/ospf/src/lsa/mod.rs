@@ -168,7 +168,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Result<Read<'a>, Malformed>, 
     let rest = cursor.rest();
     let length = match rest.get(18..20) {
         Some(octets) => usize::from(u16::from_be_bytes([octets[0], octets[1]])),
-        None => return Err(cursor.offence("the header of an LSA is cut off")),
+        None => return Err(cursor.violation("the header of an LSA is cut off")),
     };
     if length < HEADER_OCTETS {
         return Err(Malformed::new(start + 18, "an LSA is shorter than its header", SPEC));

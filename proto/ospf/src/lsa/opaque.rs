@@ -113,7 +113,7 @@ impl Range {
                 return Ok(Self { first: sid(tlv.value)?, count });
             }
         }
-        Err(cursor.offence("a range without its first label"))
+        Err(cursor.violation("a range without its first label"))
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -263,7 +263,7 @@ impl ExtendedPrefix {
         let [route, length, _family, flags] = cursor.array(what)?;
         let address: [u8; 4] = cursor.array(what)?;
         if length > 32 {
-            return Err(cursor.offence("a prefix of more than 32 bits"));
+            return Err(cursor.violation("a prefix of more than 32 bits"));
         }
         let route = FLOODS.iter().find(|it| it.1 == route).map_or(Flood::Unspecified, |it| it.0);
         let mut sids = Vec::new();

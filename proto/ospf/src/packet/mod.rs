@@ -99,7 +99,7 @@ pub enum Body<'a> {
     Description(Description),
     /// What is asked for.
     Request(Vec<Key>),
-    /// LSAs, and offences of those that cannot be used.
+    /// LSAs, and violations of those that cannot be used.
     Update(Vec<Result<lsa::Read<'a>, Malformed>>),
     /// What came.
     Acknowledgment(Vec<LsaHeader>),
@@ -208,7 +208,7 @@ fn read_request(cursor: &mut Cursor<'_>) -> Result<Vec<Key>, Malformed> {
     let what = "a request is cut off";
     let mut keys = Vec::with_capacity(cursor.rest().len() / 12);
     while !cursor.is_empty() {
-        let unknown = cursor.offence("an unknown type is asked for");
+        let unknown = cursor.violation("an unknown type is asked for");
         let kind = u8::try_from(cursor.be32(what)?).ok().and_then(LsaType::of).ok_or(unknown)?;
         keys.push(Key { kind, id: cursor.be32(what)?, router: cursor.be32(what)? });
     }

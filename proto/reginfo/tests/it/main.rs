@@ -109,8 +109,8 @@ fn what_is_no_document_is_refused_and_says_why() {
         (swap("Joe &amp; co", "&who;"), "well-formed"),
     ];
     for (text, why) in table {
-        let offence = Reginfo::read(text.as_bytes()).expect_err(why);
-        assert!(offence.what.contains(why), "{offence:?} for {why}");
+        let violation = Reginfo::read(text.as_bytes()).expect_err(why);
+        assert!(violation.what.contains(why), "{violation:?} for {why}");
     }
     assert_eq!(
         Reginfo::read(b"<a>\xff</a>").map_err(|it| (it.at, it.what)),

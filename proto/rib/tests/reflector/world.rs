@@ -312,7 +312,7 @@ impl World {
     fn give(&mut self, number: usize, octets: &[u8]) {
         for (_, message) in Messages::new(octets, MESSAGE_MAX) {
             let read = self.rib.update(PeerId(number as u32), message).expect("nothing offends");
-            assert_eq!(read.offence, None);
+            assert_eq!(read.violation, None);
         }
     }
 
@@ -436,7 +436,7 @@ impl World {
                 continue;
             }
             let update = Update::read(message, &context).expect("nothing offends");
-            assert_eq!(update.offence(), None, "{message:02x?}");
+            assert_eq!(update.violation(), None, "{message:02x?}");
             client.take(&update);
         }
     }

@@ -130,7 +130,7 @@ fn notifications_before_the_version_is_agreed_on_do_not_count() {
 }
 
 #[test]
-fn offences_are_reported_and_end_the_connection() {
+fn violations_are_reported_and_end_the_connection() {
     let start = [Pdu::CacheResponse(7)];
     let end = Pdu::EndOfData(7, 2, Some(Intervals::DEFAULT));
     let once = v4(true, "10.0.0.0/8", 8, 1);
@@ -188,7 +188,7 @@ fn another_session_drops_connection_and_records() {
 }
 
 #[test]
-fn another_version_in_the_middle_is_an_offence() {
+fn another_version_in_the_middle_is_a_violation() {
     let mut world = World::synchronised(Settings::new(1));
     world.caches[0].version = Version::V0;
     world.hear(0, &[Pdu::SerialNotify(7, 2)]);

@@ -59,26 +59,26 @@ fn elements_of_both_forms_follow_rfc_8285() {
 
 #[test]
 fn what_is_no_packet_is_told_with_its_place() {
-    let offence = |octets: &[u8]| Packet::read(octets).unwrap_err().to_string();
+    let violation = |octets: &[u8]| Packet::read(octets).unwrap_err().to_string();
     let mut octets = HEADER.octets().to_vec();
-    assert_eq!(offence(&octets[..11]), "the header is cut off at byte 0 (RFC 3550 §5.1)");
+    assert_eq!(violation(&octets[..11]), "the header is cut off at byte 0 (RFC 3550 §5.1)");
     octets[0] = 0x40;
-    assert_eq!(offence(&octets), "the version is not 2 at byte 0 (RFC 3550 §5.1)");
+    assert_eq!(violation(&octets), "the version is not 2 at byte 0 (RFC 3550 §5.1)");
     octets[0] = 0x81;
-    assert!(offence(&octets).starts_with("the contributing sources are cut off at byte 12"));
+    assert!(violation(&octets).starts_with("the contributing sources are cut off at byte 12"));
     octets[0] = 0x90;
-    assert!(offence(&octets).starts_with("the header extension is cut off at byte 12"));
+    assert!(violation(&octets).starts_with("the header extension is cut off at byte 12"));
     octets.extend_from_slice(&[0xBE, 0xDE, 0, 1]);
-    assert!(offence(&octets).starts_with("the header extension is cut off at byte 16"));
+    assert!(violation(&octets).starts_with("the header extension is cut off at byte 16"));
     for padding in [0, 2] {
         let mut octets = HEADER.octets().to_vec();
         octets[0] = 0xA0;
         octets.push(padding);
-        assert!(offence(&octets).starts_with("the padding has no such length at byte 12"));
+        assert!(violation(&octets).starts_with("the padding has no such length at byte 12"));
     }
     let mut octets = HEADER.octets().to_vec();
     octets[0] = 0xA0;
-    assert!(offence(&octets).starts_with("the padding has no such length"));
+    assert!(violation(&octets).starts_with("the padding has no such length"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ proptest! {
                 let padding = usize::from(packet.padding);
                 prop_assert!(octets[..octets.len() - padding].ends_with(packet.payload));
             }
-            Err(offence) => prop_assert!(offence.at <= octets.len()),
+            Err(violation) => prop_assert!(violation.at <= octets.len()),
         }
     }
 }

@@ -98,29 +98,29 @@ fn cumulative_loss_is_written_with_its_sign_and_within_24_bits() {
 
 #[test]
 fn the_rules_of_compound_packets_hold() {
-    let offence = |octets: &[u8], form| Compound::read(octets, form).unwrap_err().what;
+    let violation = |octets: &[u8], form| Compound::read(octets, form).unwrap_err().what;
     let mut report = Vec::new();
     write_report(5, None, &[], &mut report);
     assert_eq!(report, [0x80, 201, 0, 1, 0, 0, 0, 5]);
     let bye = [0x81, 203, 0, 1, 0, 0, 0, 5];
-    assert_eq!(offence(&bye, Form::Compound), "the first packet is no report");
+    assert_eq!(violation(&bye, Form::Compound), "the first packet is no report");
     assert_eq!(walk(&bye, Form::ReducedSize), Ok(1));
     assert_eq!(walk(&[&report[..], &bye].concat(), Form::Compound), Ok(2));
-    assert_eq!(offence(&[], Form::ReducedSize), "the header of a packet is cut off");
+    assert_eq!(violation(&[], Form::ReducedSize), "the header of a packet is cut off");
     for cut in 1..16 {
         let both = [&report[..], &bye].concat();
         assert_eq!(Compound::read(&both[..cut], Form::Compound).is_err(), cut != 8, "{cut}");
     }
     let mut other = report.clone();
     other[0] = 0x40;
-    assert_eq!(offence(&other, Form::Compound), "the version is not 2");
+    assert_eq!(violation(&other, Form::Compound), "the version is not 2");
     // Padding: of the last packet only, at most what it has, a multiple of four, not zero.
     let padded = |count: u8| [0xA0, 201, 0, 2, 0, 0, 0, 5, 0, 0, 0, count];
     assert_eq!(walk(&padded(4), Form::Compound), Ok(1));
     let behind = [&padded(4)[..], &report].concat();
-    assert_eq!(offence(&behind, Form::Compound), "a packet follows one with padding");
+    assert_eq!(violation(&behind, Form::Compound), "a packet follows one with padding");
     for count in [0, 1, 3, 12, 255] {
-        assert_eq!(offence(&padded(count), Form::Compound), "the padding has no such length");
+        assert_eq!(violation(&padded(count), Form::Compound), "the padding has no such length");
     }
     let all = padded(8);
     let raw = Compound::read(&all, Form::Compound).unwrap().next().unwrap();
@@ -310,8 +310,8 @@ proptest! {
         let mut octets = vec![0x80 | count & 0x1F, kind];
         octets.extend_from_slice(&(body.len() as u16 / 4).to_be_bytes());
         octets.extend_from_slice(&body);
-        if let Err(offence) = walk(&octets, Form::ReducedSize) {
-            prop_assert!(offence.at <= octets.len());
+        if let Err(violation) = walk(&octets, Form::ReducedSize) {
+            prop_assert!(violation.at <= octets.len());
         }
         let _ = walk(&body, Form::Compound);
     }
@@ -325,8 +325,8 @@ proptest! {
             let at = index.index(octets.len());
             octets[at] = octet;
         }
-        if let Err(offence) = walk(&octets, Form::ReducedSize) {
-            prop_assert!(offence.at <= octets.len(), "{}", offence);
+        if let Err(violation) = walk(&octets, Form::ReducedSize) {
+            prop_assert!(violation.at <= octets.len(), "{}", violation);
         }
         let length = octets.len();
         rewrite_sources(&mut octets, |it| !it);

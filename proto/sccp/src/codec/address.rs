@@ -212,7 +212,7 @@ impl Address {
     }
 
     /// A subsystem and a title of the fourth format, as nearly all have between networks. `None` is
-    /// for any other address, and for an offence.
+    /// for any other address, and for a violation.
     #[inline]
     fn read_usual(bytes: &[u8]) -> Option<Self> {
         let [first, subsystem, translation_type, plan, nature, ref digits @ ..] = *bytes else {

@@ -25,7 +25,7 @@ impl<'a> Message<'a> {
     /// Reads one whole message, without the routing label of MTP3.
     ///
     /// # Errors
-    /// The first offence: such a message is discarded (Q.714 §1.1.4.1).
+    /// The first violation: such a message is discarded (Q.714 §1.1.4.1).
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
         if let Some(message) = Self::read_unitdata(bytes) {
             return Ok(message);
@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
         self.reference(Parameter::DestinationReference).map(super::LocalReference::truncated)
     }
 
-    /// A UDT, as nearly all are. `None` is for any other message, and for an offence.
+    /// A UDT, as nearly all are. `None` is for any other message, and for a violation.
     #[inline]
     fn read_unitdata(bytes: &'a [u8]) -> Option<Self> {
         const KIND: u8 = MessageType::Unitdata.number();

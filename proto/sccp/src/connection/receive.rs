@@ -216,7 +216,7 @@ impl Connections {
         message: ConnectionMessage<'_>,
     ) {
         let is_3 = section.class == ConnectionClass::FlowControl;
-        let mut offence = Ok(());
+        let mut violation = Ok(());
         match message {
             M::Data1 { more, data, .. } if !is_3 => {
                 return self.assemble(now, reference, section, more, data);
@@ -228,7 +228,7 @@ impl Connections {
                 return self.sequenced(now, reference, section, sequencing, data);
             }
             M::Acknowledgement { receive, credit, .. } if is_3 => {
-                offence = section.flow.acknowledge(receive, Some(credit));
+                violation = section.flow.acknowledge(receive, Some(credit));
             }
             M::Expedited { data, .. } if is_3 => {
                 self.expedited_came(now, reference, &mut section, data);
@@ -247,7 +247,7 @@ impl Connections {
                 return self.break_off(now, reference, section, ReleaseCause::InconsistentData);
             }
             M::InactivityTest { sequencing, credit, .. } if is_3 && reset == Reset::None => {
-                offence = match section.flow.lacks(sequencing.send) {
+                violation = match section.flow.lacks(sequencing.send) {
                     true => Err(ResetCause::IncorrectSend),
                     false => section.flow.acknowledge(sequencing.receive, Some(credit)),
                 };
@@ -258,7 +258,7 @@ impl Connections {
             }
             _ => return self.mismatch(reference, section),
         }
-        if let Err(cause) = offence {
+        if let Err(cause) = violation {
             self.reset_by_us(now, reference, &mut section, cause);
         }
         self.send_waiting(now, reference, &mut section);

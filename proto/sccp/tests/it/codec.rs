@@ -91,8 +91,8 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
         ),
     ];
     for (octets, at, what) in table {
-        let offence = Message::read(octets).unwrap_err();
-        assert_eq!((offence.at, offence.what), (*at, *what), "{octets:02x?}");
+        let violation = Message::read(octets).unwrap_err();
+        assert_eq!((violation.at, violation.what), (*at, *what), "{octets:02x?}");
     }
 }
 
@@ -178,7 +178,7 @@ proptest! {
         octets[at] = to;
         match Message::read(&octets) {
             Ok(message) => drop(Unit::of(&message)),
-            Err(offence) => prop_assert!(offence.at <= octets.len()),
+            Err(violation) => prop_assert!(violation.at <= octets.len()),
         }
     }
 }

@@ -96,8 +96,8 @@ fn what_is_no_list_is_told_with_its_place() {
         (&whole.replace("spi-c=300", "spi-c="), 20),
         (&whole.replace("port-c=1", "port-c=65536"), 42 - 2),
     ] {
-        let offence = List::read([text.as_bytes()]).expect_err(text);
-        assert_eq!(offence.at, at, "{text}");
+        let violation = List::read([text.as_bytes()]).expect_err(text);
+        assert_eq!(violation.at, at, "{text}");
     }
     let many = vec!["tls"; LIST_MAX + 1].join(",");
     assert!(List::read([many.as_bytes()]).is_err());

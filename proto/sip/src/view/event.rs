@@ -20,8 +20,8 @@ impl<'a> Event<'a> {
     /// # Errors
     /// No package, or a bad parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
-        let offence = Malformed::new(0, "Event without a package", "RFC 6665 §8.2.1");
-        token_with_params(value, offence).map(|(package, params)| Self { package, params })
+        let violation = Malformed::new(0, "Event without a package", "RFC 6665 §8.2.1");
+        token_with_params(value, violation).map(|(package, params)| Self { package, params })
     }
 
     /// `id`: tells subscriptions of one dialog apart.
@@ -59,8 +59,8 @@ impl<'a> SubscriptionState<'a> {
     /// # Errors
     /// No state, or a bad parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
-        let offence = Malformed::new(0, "Subscription-State without a state", "RFC 6665 §8.2.3");
-        let (state, params) = token_with_params(value, offence)?;
+        let violation = Malformed::new(0, "Subscription-State without a state", "RFC 6665 §8.2.3");
+        let (state, params) = token_with_params(value, violation)?;
         let state = match state.len() {
             6 if octet::same(state, b"active") => Substate::Active,
             7 if octet::same(state, b"pending") => Substate::Pending,

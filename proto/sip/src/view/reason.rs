@@ -20,8 +20,8 @@ impl<'a> Reason<'a> {
     /// # Errors
     /// No protocol, or a bad parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
-        let offence = Malformed::new(0, "Reason without a protocol", "RFC 3326 §2");
-        token_with_params(value, offence).map(|(protocol, params)| Self { protocol, params })
+        let violation = Malformed::new(0, "Reason without a protocol", "RFC 3326 §2");
+        token_with_params(value, violation).map(|(protocol, params)| Self { protocol, params })
     }
 
     /// The cause: a status for `SIP`, a cause value for `Q.850`.
@@ -53,12 +53,12 @@ impl<'a> RetryAfter<'a> {
     /// No number of 32 bits at its head, a comment without its end, or a bad parameter.
     pub fn parse(value: &'a [u8]) -> Result<Self, Malformed> {
         let end = octet::run(value, 0, DIGIT);
-        let offence = Malformed::new(0, "Retry-After is not 0 to 2^32 - 1", "RFC 3261 §20.33");
-        let delay_s = octet::number(&value[..end], u32::MAX.into()).ok_or(offence)?;
+        let violation = Malformed::new(0, "Retry-After is not 0 to 2^32 - 1", "RFC 3261 §20.33");
+        let delay_s = octet::number(&value[..end], u32::MAX.into()).ok_or(violation)?;
         let mut params = octet::skip_space(value, end);
         if value.get(params) == Some(&b'(') {
-            let offence = Malformed::new(params, "comment without its end", "RFC 3261 §25.1");
-            let close = memchr::memrchr(b')', &value[params..]).ok_or(offence)?;
+            let violation = Malformed::new(params, "comment without its end", "RFC 3261 §25.1");
+            let close = memchr::memrchr(b')', &value[params..]).ok_or(violation)?;
             params = octet::skip_space(value, params + close + 1);
         }
         param::check(&value[params..]).map_err(|m| m.shifted(params))?;

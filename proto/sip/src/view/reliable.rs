@@ -36,19 +36,19 @@ impl RAck {
     /// # Errors
     /// Anything but two numbers and a method.
     pub fn parse(value: &[u8]) -> Result<Self, Malformed> {
-        let offence =
+        let violation =
             |at| Malformed::new(at, "RAck is not two numbers and a method", "RFC 3262 §7.2");
         let number = |at: usize| {
             let end = octet::run(value, at, DIGIT);
-            let number = octet::number(&value[at..end], u32::MAX.into()).ok_or(offence(at))?;
+            let number = octet::number(&value[at..end], u32::MAX.into()).ok_or(violation(at))?;
             let next = octet::skip_space(value, end);
-            if next == end { Err(offence(end)) } else { Ok((number, next)) }
+            if next == end { Err(violation(end)) } else { Ok((number, next)) }
         };
         let (rseq, at) = number(0)?;
         let (cseq, at) = number(at)?;
         let end = octet::run(value, at, TOKEN);
         if end == at || end != value.len() {
-            return Err(offence(end));
+            return Err(violation(end));
         }
         Ok(Self { rseq, cseq, method: Method::parse(&value[at..]) })
     }

@@ -61,8 +61,8 @@ impl SessionExpires {
 /// # Errors
 /// No number, or a bad parameter.
 pub fn min_se(value: &[u8]) -> Result<u32, Malformed> {
-    let offence = Malformed::new(0, "Min-SE is not a number of seconds", "RFC 4028 §5");
-    number_with_params(value, offence).map(|(seconds, _)| seconds)
+    let violation = Malformed::new(0, "Min-SE is not a number of seconds", "RFC 4028 §5");
+    number_with_params(value, violation).map(|(seconds, _)| seconds)
 }
 
 #[cfg(test)]

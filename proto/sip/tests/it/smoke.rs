@@ -57,10 +57,10 @@ fn read_all(bytes: &[u8]) -> bool {
     }
     let message = match Message::parse(bytes) {
         Ok(message) => message,
-        Err(offence) => {
-            assert!(offence.at <= bytes.len(), "{offence}");
+        Err(violation) => {
+            assert!(violation.at <= bytes.len(), "{violation}");
             let mut out = Vec::new();
-            if sip::refuse(bytes, &offence, b"t", &mut out).is_some() {
+            if sip::refuse(bytes, &violation, b"t", &mut out).is_some() {
                 assert!(out.starts_with(b"SIP/2.0 "));
             }
             return false;
@@ -71,8 +71,8 @@ fn read_all(bytes: &[u8]) -> bool {
     assert_eq!(message.head_end() + 2 + message.body().len(), message.raw().len());
     let again = Message::parse(message.raw()).expect("a message without its excess is a message");
     assert_eq!(again.raw(), message.raw());
-    if let Err(offence) = message.check() {
-        assert!(offence.at <= message.raw().len(), "{offence}");
+    if let Err(violation) = message.check() {
+        assert!(violation.at <= message.raw().len(), "{violation}");
     }
     for line in message.lines() {
         assert!(message.named(line.name).any(|value| value == line.value));

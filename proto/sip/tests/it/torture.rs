@@ -8,9 +8,9 @@ use std::path::PathBuf;
 enum Expect {
     /// Accepted, every known header well-formed, and what the section points out is understood.
     Valid(fn(&Message<'_>)),
-    /// Accepted for routing; holding every header to its grammar finds this offence.
+    /// Accepted for routing; holding every header to its grammar finds this violation.
     Odd(&'static str, fn(&Message<'_>)),
-    /// Refused: the offence, its section, and the text it stands at.
+    /// Refused: the violation, its section, and the text it stands at.
     Malformed(&'static str, &'static str, &'static [u8]),
 }
 use Expect::{Malformed, Odd, Valid};
@@ -35,19 +35,19 @@ fn run(directory: &str, cases: &[Case]) {
                 understood(&message);
             }
             (Odd(what, understood), Ok(message)) => {
-                let offence = message.check().expect_err(name);
-                assert_eq!(&offence.what, what, "{name} (section {section})");
+                let violation = message.check().expect_err(name);
+                assert_eq!(&violation.what, what, "{name} (section {section})");
                 understood(&message);
             }
-            (Malformed(what, spec, text), Err(offence)) => {
-                assert_eq!(&offence.what, what, "{name} (section {section})");
-                assert_eq!(&offence.spec, spec, "{name} (section {section})");
-                let at = &bytes[offence.at..];
+            (Malformed(what, spec, text), Err(violation)) => {
+                assert_eq!(&violation.what, what, "{name} (section {section})");
+                assert_eq!(&violation.spec, spec, "{name} (section {section})");
+                let at = &bytes[violation.at..];
                 let shown = String::from_utf8_lossy(&at[..at.len().min(40)]);
                 assert!(at.starts_with(text), "{name}: offence at {shown:?}");
             }
             (_, Ok(_)) => panic!("{name} (section {section}) was accepted"),
-            (_, Err(offence)) => panic!("{name} (section {section}) was refused: {offence}"),
+            (_, Err(violation)) => panic!("{name} (section {section}) was refused: {violation}"),
         }
     }
     let stored = std::fs::read_dir(
@@ -534,9 +534,9 @@ fn every_refused_request_gets_the_answer_its_section_asks_for() {
     for (name, _, expect) in invalid() {
         let bytes = bytes("rfc4475", name);
         let Malformed(..) = expect else { continue };
-        let offence = Message::parse(&bytes).expect_err(name);
+        let violation = Message::parse(&bytes).expect_err(name);
         let mut out = Vec::new();
-        let status = sip::refuse(&bytes, &offence, b"t4475", &mut out);
+        let status = sip::refuse(&bytes, &violation, b"t4475", &mut out);
         let expected = match name {
             "badvers" => Some(505),
             "bigcode" | "scalarlg" => None,

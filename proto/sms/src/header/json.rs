@@ -79,14 +79,14 @@ pub(crate) fn from_json(text: &mut Text<'_>, out: &mut Vec<u8>) -> Result<(), Ma
         let (id, octets) = element_from(text)?;
         // What one header cannot hold is not kept on the way.
         if elements.len() >= 127 {
-            return Err(text.offence("too many elements"));
+            return Err(text.violation("too many elements"));
         }
         elements.push((id, octets));
         Ok(())
     })?;
     match write(elements.iter().map(|it| (it.0, &it.1[..])), out) {
         true => Ok(()),
-        false => Err(before.offence("a header of more than 255 octets")),
+        false => Err(before.violation("a header of more than 255 octets")),
     }
 }
 
@@ -99,7 +99,7 @@ fn element_from(text: &mut Text<'_>) -> Result<(u8, Vec<u8>), Malformed> {
             "element" if text.peek() == Some(b'"') => {
                 let name = text.string()?;
                 let row = Element::ALL.iter().find(|it| it.name() == name);
-                id = Some(row.ok_or_else(|| text.offence("no element of that name"))?.number());
+                id = Some(row.ok_or_else(|| text.violation("no element of that name"))?.number());
             }
             "element" => id = Some(number(text)?),
             "octets" => raw = Some(text.hex()?),
@@ -110,14 +110,14 @@ fn element_from(text: &mut Text<'_>) -> Result<(u8, Vec<u8>), Malformed> {
         }
         Ok(())
     })?;
-    let id = id.ok_or_else(|| before.offence("which element it is lacks"))?;
+    let id = id.ok_or_else(|| before.violation("which element it is lacks"))?;
     if let Some(octets) = raw {
         return match places.is_empty() {
             true => Ok((id, octets)),
-            false => Err(before.offence("fields beside octets")),
+            false => Err(before.violation("fields beside octets")),
         };
     }
-    let row = Element::of(id).ok_or_else(|| before.offence("octets lack"))?;
+    let row = Element::of(id).ok_or_else(|| before.violation("octets lack"))?;
     fields_from(row.fields(), &places, &before).map(|it| (id, it))
 }
 
@@ -129,12 +129,12 @@ fn fields_from(
     let (mut out, mut held, mut bit) = (Vec::new(), 0u32, 0u32);
     for field in fields {
         let place = places.iter().find(|it| it.0 == field.name);
-        let (_, mut text) = place.ok_or_else(|| before.offence("a field lacks"))?.clone();
+        let (_, mut text) = place.ok_or_else(|| before.violation("a field lacks"))?.clone();
         match field.width {
             Width::Bits(count) => {
                 let value = text.integer()?;
                 let fits = u32::try_from(value).ok().filter(|it| it >> count == 0);
-                held = held << count | fits.ok_or_else(|| text.offence("more than its bits"))?;
+                held = held << count | fits.ok_or_else(|| text.violation("more than its bits"))?;
                 bit += u32::from(count);
                 while bit >= 8 {
                     bit -= 8;
@@ -147,7 +147,7 @@ fn fields_from(
         }
     }
     match places.iter().find(|it| !fields.iter().any(|field| field.name == it.0)) {
-        Some((_, text)) => Err(text.offence("no field of the element")),
+        Some((_, text)) => Err(text.violation("no field of the element")),
         None => Ok(out),
     }
 }

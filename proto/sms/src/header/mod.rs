@@ -183,10 +183,10 @@ mod tests {
         let alphabet = Alphabet { locking: None, single_shift: Some(Language::Turkish) };
         assert_eq!((header.alphabet(), header.ports()), (alphabet, None));
         assert_eq!(header.elements().collect::<Vec<_>>(), elements);
-        let offence = Header::read(&[4, 0, 3, 1]).unwrap_err();
-        assert_eq!(offence.what, "a user data header is longer than user data");
-        let offence = Header::read(&[3, 0, 3, 1]).unwrap_err();
-        assert_eq!((offence.at, offence.what), (1, "an element is longer than its header"));
+        let violation = Header::read(&[4, 0, 3, 1]).unwrap_err();
+        assert_eq!(violation.what, "a user data header is longer than user data");
+        let violation = Header::read(&[3, 0, 3, 1]).unwrap_err();
+        assert_eq!((violation.at, violation.what), (1, "an element is longer than its header"));
         let long = [0u8; 200];
         assert!(!write([(0x70, &long[..]), (0x71, &long[..])], &mut octets));
     }

@@ -82,11 +82,11 @@ fn failure_from(text: &mut Text<'_>) -> Result<(u8, Vec<u8>), Malformed> {
         match name {
             "cause" => cause = Some(cause_from(text)?),
             "diagnostic" => diagnostic = text.hex()?,
-            _ => return Err(text.offence("no member of a cause")),
+            _ => return Err(text.violation("no member of a cause")),
         }
         Ok(())
     })?;
-    let cause = cause.ok_or_else(|| before.offence("a cause lacks"))?;
+    let cause = cause.ok_or_else(|| before.violation("a cause lacks"))?;
     Ok((cause, diagnostic))
 }
 
@@ -109,7 +109,7 @@ impl Read {
             TYPE => {
                 let of = text.string()?;
                 self.kind = row(Kind::ALL, Kind::name, &of);
-                return self.kind.map(|_| ()).ok_or_else(|| before.offence("no RP message"));
+                return self.kind.map(|_| ()).ok_or_else(|| before.violation("no RP message"));
             }
             REST => self.rest = text.hex()?,
             _ => match row(Element::ALL, Element::name, name) {
@@ -123,7 +123,7 @@ impl Read {
                     self.user_data = Some(octets);
                 }
                 Some(Element::UserData) => self.user_data = Some(text.hex()?),
-                None => return Err(before.offence("no element of that name")),
+                None => return Err(before.violation("no element of that name")),
             },
         }
         Ok(())
@@ -133,13 +133,13 @@ impl Read {
 /// Appends the RP message that a text is.
 ///
 /// # Errors
-/// The first offence, with its place in the text; what was appended until then is no message.
+/// The first violation, with its place in the text; what was appended until then is no message.
 pub fn from_json(text: &str, out: &mut Vec<u8>) -> Result<Kind, Malformed> {
     let (mut text, mut read) = (Text::new(text), Read::default());
     text.members(|text, name| read.member(text, name))?;
     text.end()?;
-    let kind = read.kind.ok_or_else(|| text.offence("RP-MTI lacks"))?;
-    let reference = read.reference.ok_or_else(|| text.offence("the message reference lacks"))?;
+    let kind = read.kind.ok_or_else(|| text.violation("RP-MTI lacks"))?;
+    let reference = read.reference.ok_or_else(|| text.violation("the message reference lacks"))?;
     let failure = read.failure.as_ref();
     let message = Message {
         originator: read.originator,
@@ -153,8 +153,8 @@ pub fn from_json(text: &str, out: &mut Vec<u8>) -> Result<Kind, Malformed> {
     let written = message.write(out);
     let is_same = written.is_ok() && Message::read(&out[from..]).is_ok_and(|it| it == message);
     match (written, is_same) {
-        (Err(offence), _) => Err(Malformed { at: text.at(), ..offence }),
-        (Ok(()), false) => Err(text.offence("an element that the message has not")),
+        (Err(violation), _) => Err(Malformed { at: text.at(), ..violation }),
+        (Ok(()), false) => Err(text.violation("an element that the message has not")),
         (Ok(()), true) => Ok(kind),
     }
 }

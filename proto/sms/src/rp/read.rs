@@ -13,7 +13,7 @@ impl<'a> Message<'a> {
     /// Reads a message. Elements that are not known are kept apart.
     ///
     /// # Errors
-    /// The first offence, with its place.
+    /// The first violation, with its place.
     pub fn read(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut cursor = Cursor::new(octets, 0, SPEC);
         let first = cursor.octet("an RP message without octets")?;
@@ -65,14 +65,14 @@ impl<'a> Message<'a> {
         let from = out.len();
         out.extend_from_slice(&[self.kind.number(), self.reference]);
         for (element, form) in self.kind.elements() {
-            let offence = |what| Malformed::new(out.len() - from, what, element.spec());
+            let violation = |what| Malformed::new(out.len() - from, what, element.spec());
             let cause;
             let value = match element {
                 Element::Reference => continue,
                 Element::Originator => Some(self.originator.octets()),
                 Element::Destination => Some(self.destination.octets()),
                 Element::Cause => {
-                    let failure = self.failure.ok_or_else(|| offence("a cause lacks"))?;
+                    let failure = self.failure.ok_or_else(|| violation("a cause lacks"))?;
                     cause = [&[failure.octet], failure.diagnostic].concat();
                     Some(&cause[..])
                 }
@@ -80,13 +80,13 @@ impl<'a> Message<'a> {
             };
             let (value, identifier) = match (value, form) {
                 (None, Form::Optional(_)) => continue,
-                (None, Form::Length) => return Err(offence("user data lack")),
+                (None, Form::Length) => return Err(violation("user data lack")),
                 (Some(value), Form::Optional(identifier)) => (value, Some(*identifier)),
                 (Some(value), Form::Length) => (value, None),
             };
             let max = if *element == Element::UserData { USER_DATA_MAX } else { 255 };
             let length = u8::try_from(value.len()).ok().filter(|_| value.len() <= max);
-            let length = length.ok_or_else(|| offence("an element is too long"))?;
+            let length = length.ok_or_else(|| violation("an element is too long"))?;
             out.extend(identifier);
             out.push(length);
             out.extend_from_slice(value);
@@ -100,8 +100,8 @@ impl Cause {
     /// The cause with which a message that came from a terminal is refused because it could not be
     /// read (TS 24.011 §9.3): 97 for a type that there is not, 96 for anything else.
     #[must_use]
-    pub fn of_offence(offence: &Malformed) -> Self {
-        match offence.spec {
+    pub fn of_violation(violation: &Malformed) -> Self {
+        match violation.spec {
             TYPE_SPEC => Self::TypeNonExistent,
             _ => Self::InvalidMandatory,
         }

@@ -118,14 +118,14 @@ fn validity_from(text: &mut Text<'_>) -> Result<Validity, Malformed> {
             "relative" => Validity::Relative(number(text)?),
             "absolute" => Validity::Absolute(time_from(text)?),
             "enhanced" => Validity::Enhanced(octets(text)?),
-            _ => return Err(text.offence("no form of a validity period")),
+            _ => return Err(text.violation("no form of a validity period")),
         };
         match found.replace(value) {
             None => Ok(()),
-            Some(_) => Err(text.offence("a validity period has one form")),
+            Some(_) => Err(text.violation("a validity period has one form")),
         }
     })?;
-    found.ok_or_else(|| before.offence("a validity period lacks"))
+    found.ok_or_else(|| before.violation("a validity period lacks"))
 }
 
 /// What user data are made of, where they are written as they stand.
@@ -174,7 +174,7 @@ fn data_from(text: &mut Text<'_>, coding: Coding) -> Result<Made, Malformed> {
             "length" => length = Some(number(text)?),
             "text" => written = Some(text.string()?.into_owned()),
             "octets" => octets = Some(text.hex()?),
-            _ => return Err(text.offence("no member of user data")),
+            _ => return Err(text.violation("no member of user data")),
         }
         Ok(())
     })?;
@@ -184,7 +184,7 @@ fn data_from(text: &mut Text<'_>, coding: Coding) -> Result<Made, Malformed> {
         (None, Some(octets), Some(length)) if header.is_empty() => Some(Made { length, octets }),
         _ => None,
     };
-    made.ok_or_else(|| before.offence("no user data, or a text that the alphabet has not"))
+    made.ok_or_else(|| before.violation("no user data, or a text that the alphabet has not"))
 }
 
 /// A value that was read, with octets of its own.
@@ -198,7 +198,7 @@ impl Kind {
     /// Appends the TPDU that a text is: of the kind that its `TP-MTI` names.
     ///
     /// # Errors
-    /// The first offence, with its place in the text; what was appended until then is no TPDU.
+    /// The first violation, with its place in the text; what was appended until then is no TPDU.
     pub fn from_json(text: &str, out: &mut Vec<u8>) -> Result<Self, Malformed> {
         let mut text = Text::new(text);
         let kind = Self::object_from(&mut text, out)?;
@@ -215,20 +215,20 @@ impl Kind {
             if name == TYPE {
                 let of = text.string()?;
                 kind = row(Self::ALL, Self::name, &of);
-                return kind.map(|_| ()).ok_or_else(|| at.offence("no TPDU of that name"));
+                return kind.map(|_| ()).ok_or_else(|| at.violation("no TPDU of that name"));
             }
             if name == REST {
                 rest = text.hex()?;
                 return Ok(());
             }
             let parameter = row(Parameter::ALL, Parameter::name, name);
-            let parameter = parameter.ok_or_else(|| at.offence("no parameter of that name"))?;
+            let parameter = parameter.ok_or_else(|| at.violation("no parameter of that name"))?;
             if places[usize::from(parameter.number())].replace(at).is_some() {
-                return Err(at.offence("a parameter twice"));
+                return Err(at.violation("a parameter twice"));
             }
             text.skip()
         })?;
-        let kind = kind.ok_or_else(|| before.offence("TP-MTI lacks"))?;
+        let kind = kind.ok_or_else(|| before.violation("TP-MTI lacks"))?;
         kind.of_places(&places, &rest, &before, out).map(|()| kind)
     }
 
@@ -242,7 +242,7 @@ impl Kind {
         let is_own = |it: &&Parameter| self.fields().iter().any(|field| field.parameter == **it);
         let foreign = Parameter::ALL.iter().filter(|it| !is_own(it));
         if let Some(place) = foreign.filter_map(|it| places[usize::from(it.number())]).next() {
-            return Err(place.offence("a parameter that the TPDU has not"));
+            return Err(place.violation("a parameter that the TPDU has not"));
         }
         let (mut coding, mut values) = (Coding::GSM7, Vec::new());
         for field in self.fields() {

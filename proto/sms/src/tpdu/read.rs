@@ -14,7 +14,7 @@ impl Kind {
     /// Reads a TPDU of this kind. Bits that the sections do not use are passed over.
     ///
     /// # Errors
-    /// The first offence, with its place.
+    /// The first violation, with its place.
     pub fn read(self, octets: &[u8]) -> Result<Tpdu<'_>, Malformed> {
         let mut cursor = Cursor::new(octets, 0, self.spec());
         let first = cursor.octet("a TPDU without octets")?;
@@ -93,7 +93,7 @@ impl<'a> Tpdu<'a> {
     fn limited(&self, cursor: &mut Cursor<'a>, count: usize) -> Result<&'a [u8], Malformed> {
         match count <= self.kind.data_octets_max() {
             true => cursor.take(count, "data are cut off"),
-            false => Err(cursor.offence("more data than the TPDU may have")),
+            false => Err(cursor.violation("more data than the TPDU may have")),
         }
     }
 }

@@ -18,7 +18,7 @@ impl Tpdu<'_> {
         let indicator = self.indicated();
         for field in self.kind.fields() {
             let parameter = field.parameter;
-            let offence = |what| Malformed::new(out.len() - from, what, parameter.spec());
+            let violation = |what| Malformed::new(out.len() - from, what, parameter.spec());
             let is_due = match field.place {
                 Place::Bit(_) => false,
                 Place::Indicated(bit) => indicator.first().is_some_and(|it| it >> bit & 1 != 0),
@@ -38,10 +38,10 @@ impl Tpdu<'_> {
                 (None, Parameter::DataCodingScheme | Parameter::ProtocolIdentifier) => {
                     Value::Octet(0)
                 }
-                (None, _) => return Err(offence("a parameter lacks")),
+                (None, _) => return Err(violation("a parameter lacks")),
             };
-            match self.offence(parameter, &value) {
-                Some(what) => return Err(offence(what)),
+            match self.violation(parameter, &value) {
+                Some(what) => return Err(violation(what)),
                 None => append(&value, out),
             }
         }
@@ -108,7 +108,7 @@ impl Tpdu<'_> {
     }
 
     /// What is wrong with a value of a parameter.
-    fn offence(&self, parameter: Parameter, value: &Value<'_>) -> Option<&'static str> {
+    fn violation(&self, parameter: Parameter, value: &Value<'_>) -> Option<&'static str> {
         let limit = self.kind.data_octets_max();
         match (parameter.shape(), value) {
             (
@@ -121,12 +121,12 @@ impl Tpdu<'_> {
             (Shape::CommandData, Value::Octets(octets)) => {
                 (octets.len() > limit).then_some("more data than the TPDU may have")
             }
-            (Shape::UserData, Value::UserData(data)) => self.data_offence(data, limit),
+            (Shape::UserData, Value::UserData(data)) => self.data_violation(data, limit),
             _ => Some("a value of another shape"),
         }
     }
 
-    fn data_offence(&self, data: &UserData<'_>, limit: usize) -> Option<&'static str> {
+    fn data_violation(&self, data: &UserData<'_>, limit: usize) -> Option<&'static str> {
         let is_said = data.coding == self.coding()
             && data.has_header == self.flag(Parameter::HeaderIndicator);
         match () {

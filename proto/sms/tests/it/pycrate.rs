@@ -110,8 +110,8 @@ fn tpdus_that_are_written_there_are_read_here_and_written_the_same() {
             let theirs = answer(&line).unwrap_or_else(|it| panic!("{it}"));
             let read = match kind.read(&theirs.octets) {
                 Ok(read) => read,
-                Err(offence) => {
-                    faults.push(format!("{offence} of {line}"));
+                Err(violation) => {
+                    faults.push(format!("{violation} of {line}"));
                     continue;
                 }
             };

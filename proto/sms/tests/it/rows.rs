@@ -109,9 +109,9 @@ fn what_is_wrong_is_refused_with_its_section() {
         ),
     ];
     for (kind, octets, what, spec) in cases {
-        let offence = kind.read(octets).unwrap_err();
-        assert_eq!((offence.what, offence.spec), (what, spec), "{octets:?}");
-        assert!(offence.at <= octets.len());
+        let violation = kind.read(octets).unwrap_err();
+        assert_eq!((violation.what, violation.spec), (what, spec), "{octets:?}");
+        assert!(violation.at <= octets.len());
     }
     let cases: [(&[u8], &str, Cause); 6] = [
         (&[7, 1], "a reserved message type", Cause::TypeNonExistent),
@@ -126,8 +126,8 @@ fn what_is_wrong_is_refused_with_its_section() {
         (&[0, 1, 0, 0], "an element lacks", Cause::InvalidMandatory),
     ];
     for (octets, what, cause) in cases {
-        let offence = Message::read(octets).unwrap_err();
-        assert_eq!((offence.what, Cause::of_offence(&offence)), (what, cause), "{octets:?}");
+        let violation = Message::read(octets).unwrap_err();
+        assert_eq!((violation.what, Cause::of_violation(&violation)), (what, cause), "{octets:?}");
     }
 }
 
@@ -135,8 +135,8 @@ fn what_is_wrong_is_refused_with_its_section() {
 fn what_a_tpdu_lacks_is_not_written() {
     use sms::{Coding, Made, Tpdu, Value};
     let mut out = Vec::new();
-    let offence = Tpdu::new(Kind::Command).write(&mut out).unwrap_err();
-    assert_eq!((offence.what, offence.spec), ("a parameter lacks", "TS 23.040 §9.2.3.6"));
+    let violation = Tpdu::new(Kind::Command).write(&mut out).unwrap_err();
+    assert_eq!((violation.what, violation.spec), ("a parameter lacks", "TS 23.040 §9.2.3.6"));
     let made = Made::text(Coding::UCS2, &[], "я").unwrap();
     let data = made.as_read(Coding::UCS2, false);
     let report = Tpdu::new(Kind::DeliverReport).with(Parameter::UserData, Value::UserData(data));

@@ -1,4 +1,4 @@
-//! Reading a line. Offences carry the offset in the line's value.
+//! Reading a line. Violations carry the offset in the line's value.
 
 use super::line::{Crypto, FecOrder, InlineKey, LINE_OCTETS_MAX, SessionParameters};
 use crate::key::{MASTER_KEYS_MAX, MKI_OCTETS_MAX, MasterKey, Mki, RTP_PACKETS_MAX};
@@ -34,7 +34,7 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    const fn offence(&self, what: &'static str, spec: &'static str) -> Malformed {
+    const fn violation(&self, what: &'static str, spec: &'static str) -> Malformed {
         Malformed::new(self.at, what, spec)
     }
 
@@ -77,7 +77,7 @@ impl Line {
         let (tag, suite, keys) = (words.next().ok_or(end)?, words.next().ok_or(end)?, words.next());
         let keys = keys.ok_or(end)?;
         let number = number(tag.octets, 9).and_then(|tag| u32::try_from(tag).ok());
-        let number = number.ok_or(tag.offence("a tag is not a number of nine digits", SPEC))?;
+        let number = number.ok_or(tag.violation("a tag is not a number of nine digits", SPEC))?;
         let Some(suite) = Suite::named(suite.octets) else { return Ok(Self::Unknown(number)) };
         let keys = parse_keys(keys, suite)?;
         let session = parse_session(words)?;
@@ -100,7 +100,7 @@ fn parse_keys(word: Piece<'_>, suite: Suite) -> Result<Option<Vec<InlineKey>>, M
         let Some(inline) = piece.after(b"inline:") else {
             let names_a_method = piece.octets.contains(&b':');
             let what = "a key has no method";
-            return if names_a_method { Ok(None) } else { Err(piece.offence(what, SPEC)) };
+            return if names_a_method { Ok(None) } else { Err(piece.violation(what, SPEC)) };
         };
         let Some(key) = parse_key(inline, suite)? else { return Ok(None) };
         if keys.len() == MASTER_KEYS_MAX {
@@ -111,7 +111,7 @@ fn parse_keys(word: Piece<'_>, suite: Suite) -> Result<Option<Vec<InlineKey>>, M
             let octets = |key: &InlineKey| key.mki.map(Mki::octets);
             let named = key.mki.is_some() && octets(first) == octets(&key);
             if !named || keys.iter().any(|other| other.mki == key.mki) {
-                return Err(inline.offence("several keys are not told apart by MKIs", SPEC));
+                return Err(inline.violation("several keys are not told apart by MKIs", SPEC));
             }
         }
         keys.push(key);
@@ -129,16 +129,16 @@ fn parse_key(piece: Piece<'_>, suite: Suite) -> Result<Option<InlineKey>, Malfor
     if let Some(lifetime) = next.filter(|part| !part.octets.contains(&b':')) {
         let packets = parse_lifetime(lifetime.octets);
         let what = "a lifetime is not a number of packets up to 2^48";
-        inline.lifetime = Some(packets.ok_or(lifetime.offence(what, SPEC))?);
+        inline.lifetime = Some(packets.ok_or(lifetime.violation(what, SPEC))?);
         next = parts.next();
     }
     if let Some(mki) = next {
         let what = "an MKI is not a number and its length from 1 to 128";
-        let Some(read) = parse_mki(mki).ok_or(mki.offence(what, SPEC))? else { return Ok(None) };
+        let Some(read) = parse_mki(mki).ok_or(mki.violation(what, SPEC))? else { return Ok(None) };
         inline.mki = Some(read);
     }
     match parts.next() {
-        Some(more) => Err(more.offence("a key has more than lifetime and MKI", SPEC)),
+        Some(more) => Err(more.violation("a key has more than lifetime and MKI", SPEC)),
         None => Ok(Some(inline)),
     }
 }
@@ -152,15 +152,15 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 fn parse_octets(piece: Piece<'_>, suite: Suite) -> Result<MasterKey, Malformed> {
     const SPEC: &str = "RFC 4568 §6.1";
     let what = "a key is not base64 of as many octets as its suite wants";
-    let offence = piece.offence(what, SPEC);
+    let violation = piece.violation(what, SPEC);
     // The base64 of the longest key, and what padding may add to it.
     let mut octets = Zeroizing::new([0; KEY_AND_SALT_MAX + 6]);
     let text = piece.octets;
     if text.len() > octets.len() / 3 * 4 {
-        return Err(offence);
+        return Err(violation);
     }
-    let length = BASE64.decode_slice(text, &mut octets[..]).map_err(|_| offence)?;
-    MasterKey::of(suite, &octets[..length]).ok_or(offence)
+    let length = BASE64.decode_slice(text, &mut octets[..]).map_err(|_| violation)?;
+    MasterKey::of(suite, &octets[..length]).ok_or(violation)
 }
 
 /// `2^n` or a number; at least one packet.
@@ -205,7 +205,7 @@ fn parse_session<'a>(
         let end = word.octets.iter().position(|&octet| octet == b'=');
         let name = &word.octets[..end.unwrap_or(word.octets.len())];
         if names.len() == PARAMETERS_MAX || names.contains(&name) {
-            return Err(word.offence("a session parameter stands twice, or there are many", SPEC));
+            return Err(word.violation("a session parameter stands twice, or there are many", SPEC));
         }
         names.push(name);
         understood &= session.take(word)?;
@@ -231,11 +231,11 @@ impl SessionParameters {
                     let exponent = exponent.filter(|&exponent| exponent > 0);
                     let read = exponent.and_then(KeyDerivationRate::every_power);
                     let what = "a key derivation rate is not 1 to 24";
-                    self.kdr = read.ok_or(rate.offence(what, SPEC))?;
+                    self.kdr = read.ok_or(rate.violation(what, SPEC))?;
                 } else if let Some(hint) = word.after(b"WSH=") {
                     let read = number(hint.octets, 9).filter(|&size| size >= WINDOW_HINT_MIN);
                     let what = "a window is not a number from 64";
-                    self.window_hint = Some(read.ok_or(hint.offence(what, SPEC))?);
+                    self.window_hint = Some(read.ok_or(hint.violation(what, SPEC))?);
                 } else {
                     return Ok(false);
                 }

@@ -12,7 +12,7 @@ fn read(lines: &[&str]) -> Result<Offer, wire::Malformed> {
 }
 
 fn one(line: &str) -> Crypto {
-    let offer = read(&[line]).unwrap_or_else(|offence| panic!("{line}: {offence}"));
+    let offer = read(&[line]).unwrap_or_else(|violation| panic!("{line}: {violation}"));
     offer.lines().first().unwrap_or_else(|| panic!("{line}: not understood")).clone()
 }
 
@@ -81,7 +81,7 @@ fn what_is_malformed_is_refused_with_its_place() {
     ];
     for (line, at) in wrong {
         match read(&[&line]) {
-            Err(offence) => assert_eq!(offence.at, at, "{line}: {offence}"),
+            Err(violation) => assert_eq!(violation.at, at, "{line}: {violation}"),
             Ok(offer) => panic!("{line}: {offer:?}"),
         }
     }
@@ -101,7 +101,7 @@ fn what_is_unknown_is_passed_over_and_its_tag_is_taken() {
     ];
     let policy = Policy::of(vec![Suite::AesCm128HmacSha1_80]);
     for line in &unknown {
-        let alone = read(&[line]).unwrap_or_else(|offence| panic!("{line}: {offence}"));
+        let alone = read(&[line]).unwrap_or_else(|violation| panic!("{line}: {violation}"));
         assert!(alone.has_any() && alone.lines().is_empty(), "{line}");
         let known = format!("2 AES_CM_128_HMAC_SHA1_80 {KEY}");
         let offer = read(&[line, &known]).unwrap();

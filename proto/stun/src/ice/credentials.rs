@@ -39,10 +39,10 @@ impl Credentials {
     /// # Errors
     /// A length or a character that they cannot have.
     pub fn read(fragment: &[u8], password: &[u8]) -> Result<Self, Malformed> {
-        let offence = |what| Malformed::new(0, what, SPEC);
+        let violation = |what| Malformed::new(0, what, SPEC);
         Ok(Self {
-            fragment: read(fragment, FRAGMENT).ok_or(offence("the fragment is none"))?,
-            password: read(password, PASSWORD).ok_or(offence("the password is none"))?,
+            fragment: read(fragment, FRAGMENT).ok_or(violation("the fragment is none"))?,
+            password: read(password, PASSWORD).ok_or(violation("the password is none"))?,
         })
     }
 

@@ -17,7 +17,8 @@ const LINES: &[&str] = &[
 #[test]
 fn candidates_are_written_as_they_were_read() {
     for line in LINES {
-        let candidate = Candidate::read(line).unwrap_or_else(|offence| panic!("{line}: {offence}"));
+        let candidate =
+            Candidate::read(line).unwrap_or_else(|violation| panic!("{line}: {violation}"));
         let mut out = String::new();
         candidate.write_line(&mut out);
         assert_eq!(out, format!("a=candidate:{line}\r\n"));
@@ -48,8 +49,8 @@ fn what_is_no_candidate_is_told_with_its_place() {
         ("1 1 udp 1 192.0.2.1 1 typ a:b", 26, "the type is none"),
         ("1  1 udp 1 192.0.2.1 1 typ host", 2, "the component is none"),
     ] {
-        let offence = Candidate::read(line).unwrap_err();
-        assert_eq!((offence.at, offence.what), (at, what), "{line}");
+        let violation = Candidate::read(line).unwrap_err();
+        assert_eq!((violation.at, violation.what), (at, what), "{line}");
     }
 }
 
@@ -57,8 +58,8 @@ fn what_is_no_candidate_is_told_with_its_place() {
 fn what_is_cut_off_or_changed_never_panics() {
     for line in LINES {
         for cut in 0..line.len() {
-            if let Err(offence) = Candidate::read(&line[..cut]) {
-                assert!(offence.at <= cut + 1, "{line}: {offence}");
+            if let Err(violation) = Candidate::read(&line[..cut]) {
+                assert!(violation.at <= cut + 1, "{line}: {violation}");
             }
             for octet in [' ', ':', '0', 'é'] {
                 let mut changed: String = line[..cut].to_owned();

@@ -124,30 +124,30 @@ fn hmac_sha256(octets: &[u8], length: usize) -> Vec<u8> {
 #[test]
 fn what_is_no_message_is_told_with_its_place() {
     let whole = hex(REQUEST);
-    let offence = |octets: &[u8]| Message::read(octets).unwrap_err().what;
+    let violation = |octets: &[u8]| Message::read(octets).unwrap_err().what;
     for cut in 0..20 {
-        assert_eq!(offence(&whole[..cut]), "the header is cut off");
+        assert_eq!(violation(&whole[..cut]), "the header is cut off");
     }
     for cut in 20..whole.len() {
-        assert_eq!(offence(&whole[..cut]), "the length is not that of the datagram");
+        assert_eq!(violation(&whole[..cut]), "the length is not that of the datagram");
     }
     let with = |at: usize, octet: u8| {
         let mut octets = whole.clone();
         octets[at] = octet;
         octets
     };
-    assert_eq!(offence(&with(0, 0x80)), "the first two bits are not zero");
-    assert_eq!(offence(&with(4, 0)), "the magic cookie lacks");
-    assert_eq!(offence(&with(3, 0x57)), "the length is not that of the datagram");
-    assert_eq!(offence(&with(23, 0xFF)), "an attribute is cut off");
+    assert_eq!(violation(&with(0, 0x80)), "the first two bits are not zero");
+    assert_eq!(violation(&with(4, 0)), "the magic cookie lacks");
+    assert_eq!(violation(&with(3, 0x57)), "the length is not that of the datagram");
+    assert_eq!(violation(&with(23, 0xFF)), "an attribute is cut off");
     let mut many = Vec::new();
     let mut writer = Writer::new(Class::Request, BINDING, TRANSACTION, &mut many);
     (0..=ATTRIBUTES_MAX).for_each(|_| _ = writer.raw_attribute(0x8000, &[]));
-    assert_eq!(offence(&many), "there are too many attributes");
+    assert_eq!(violation(&many), "there are too many attributes");
     let mut long = Vec::new();
     Writer::new(Class::Request, BINDING, TRANSACTION, &mut long)
         .raw_attribute(0x8000, &vec![0; MESSAGE_BYTES_MAX]);
-    assert_eq!(offence(&long), "the message is too long");
+    assert_eq!(violation(&long), "the message is too long");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn walk(octets: &[u8]) {
             let _ = (message.mapped_address(), message.unknown_required(&mut [0; 3]));
             assert!(message.attributes().count() <= ATTRIBUTES_MAX);
         }
-        Err(offence) => assert!(offence.at <= octets.len(), "{offence}"),
+        Err(violation) => assert!(violation.at <= octets.len(), "{violation}"),
     }
 }
 

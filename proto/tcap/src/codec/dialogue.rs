@@ -129,16 +129,16 @@ impl<'a> Dialogue<'a> {
     /// What is not well-formed: the dialogue is aborted (Q.774 §3.2.2.1).
     pub fn read(external: &Element<'a>) -> Result<Self, Malformed> {
         if external.tag() != Tag::EXTERNAL {
-            return Err(external.offence("no EXTERNAL", SPEC));
+            return Err(external.violation("no EXTERNAL", SPEC));
         }
         if let Some(request) = usual_request(external) {
             return Ok(request);
         }
         let mut parts = external.children()?;
-        let mut next = || parts.next().unwrap_or(Err(external.offence("a part lacks", SPEC)));
+        let mut next = || parts.next().unwrap_or(Err(external.violation("a part lacks", SPEC)));
         let syntax = next()?;
         if syntax.tag() != Tag::OBJECT_IDENTIFIER {
-            return Err(syntax.offence("no syntax", SPEC));
+            return Err(syntax.violation("no syntax", SPEC));
         }
         let syntax = syntax.oid()?;
         let encoding = next()?;
@@ -146,7 +146,7 @@ impl<'a> Dialogue<'a> {
             return Ok(Self::Other(syntax, encoding));
         }
         if encoding.tag() != Tag::context(0) {
-            return Err(encoding.offence("no single-ASN1-type", SPEC));
+            return Err(encoding.violation("no single-ASN1-type", SPEC));
         }
         let pdu = encoding.inner()?;
         let is_uni = syntax.contents() == UNIDIALOGUE;
@@ -155,13 +155,13 @@ impl<'a> Dialogue<'a> {
             (false, tag) if tag == Tag::application(0) => request(pdu),
             (false, tag) if tag == Tag::application(1) => response(pdu),
             (false, tag) if tag == Tag::application(4) => abort(pdu),
-            _ => Err(pdu.offence("no dialogue PDU", SPEC)),
+            _ => Err(pdu.violation("no dialogue PDU", SPEC)),
         }
     }
 }
 
 fn lacks(pdu: &Element<'_>) -> Malformed {
-    pdu.offence("a component lacks", SPEC)
+    pdu.violation("a component lacks", SPEC)
 }
 
 /// Octets of an AARQ's EXTERNAL behind its header and before the context.

@@ -29,7 +29,7 @@ wire::rows! {
 
 /// What is wrong with a transaction portion, and how it is answered (Q.774 §3.2.2.1, table 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offence {
+pub struct Violation {
     /// The cause of the abort that answers it.
     pub cause: PAbortCause,
     /// The transaction at who sent it: where the abort goes to. Without one the message is
@@ -61,11 +61,11 @@ impl<'a> Message<'a> {
     /// Reads one whole message.
     ///
     /// # Errors
-    /// [`Offence`] with the answer; what it says of the dialogue and of components is not read yet.
-    pub fn read(octets: &'a [u8]) -> Result<Self, Offence> {
+    /// [`Violation`] with the answer; what it says of dialogue and components is not read yet.
+    pub fn read(octets: &'a [u8]) -> Result<Self, Violation> {
         let mut parts = Parts::default();
         let first = Reader::new(octets).only();
-        let outer = first.map_err(|it| parts.offence(PAbortCause::BadlyFormatted, it))?;
+        let outer = first.map_err(|it| parts.violation(PAbortCause::BadlyFormatted, it))?;
         let malformed = parts.read(&outer);
         let number = u8::try_from(outer.tag().number()).unwrap_or(u8::MAX);
         let kind = match outer.tag().class() {
@@ -74,9 +74,9 @@ impl<'a> Message<'a> {
         };
         let Some(kind) = kind else {
             let what = Malformed::new(0, "no message of TCAP", SPEC);
-            return Err(parts.offence(PAbortCause::UnrecognizedMessageType, what));
+            return Err(parts.violation(PAbortCause::UnrecognizedMessageType, what));
         };
-        malformed.map_err(|it| parts.offence(PAbortCause::BadlyFormatted, it))?;
+        malformed.map_err(|it| parts.violation(PAbortCause::BadlyFormatted, it))?;
         let lacks = match kind {
             MessageType::Unidirectional => parts.components.is_none(),
             MessageType::Begin => parts.otid.is_none(),
@@ -93,7 +93,7 @@ impl<'a> Message<'a> {
         if lacks || has_other {
             let what = if lacks { "a part lacks" } else { "a part that the message has not" };
             let what = Malformed::new(0, what, SPEC);
-            return Err(parts.offence(PAbortCause::IncorrectPortion, what));
+            return Err(parts.violation(PAbortCause::IncorrectPortion, what));
         }
         let Parts { otid, dtid, p_abort, dialogue, components, .. } = parts;
         Ok(Self { kind, otid, dtid, p_abort, dialogue, components })
@@ -130,8 +130,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    const fn offence(&self, cause: PAbortCause, malformed: Malformed) -> Offence {
-        Offence { cause, otid: self.otid, dtid: self.dtid, malformed }
+    const fn violation(&self, cause: PAbortCause, malformed: Malformed) -> Violation {
+        Violation { cause, otid: self.otid, dtid: self.dtid, malformed }
     }
 
     fn read(&mut self, outer: &Element<'a>) -> Result<(), Malformed> {
@@ -140,7 +140,7 @@ impl<'a> Parts<'a> {
             let tag = element.tag();
             // The parts stand in the order of their tags, each once.
             if tag.class() != Class::Application || tag.number() <= self.order {
-                return Err(element.offence("a part twice, out of order, or of no message", SPEC));
+                return Err(element.violation("a part twice, out of order, or of no message", SPEC));
             }
             self.order = tag.number();
             match tag {
@@ -152,7 +152,7 @@ impl<'a> Parts<'a> {
                     element.children()?;
                     self.components = Some(element);
                 }
-                _ => return Err(element.offence("a part of no message", SPEC)),
+                _ => return Err(element.violation("a part of no message", SPEC)),
             }
         }
         Ok(())
@@ -162,5 +162,5 @@ impl<'a> Parts<'a> {
 fn identifier(element: &Element<'_>) -> Result<TransactionId, Malformed> {
     let octets = element.primitive()?;
     TransactionId::read(octets)
-        .ok_or(element.offence("a transaction identifier has one to four octets", SPEC))
+        .ok_or(element.violation("a transaction identifier has one to four octets", SPEC))
 }

@@ -12,6 +12,6 @@ pub use cause::{
 };
 pub use component::{Code, Component, Components, Payload, Rejected};
 pub use dialogue::{DIALOGUE, Diagnostic, Dialogue, UNIDIALOGUE, UserInformation, VERSION_1};
-pub use message::{Message, MessageType, Offence};
+pub use message::{Message, MessageType, Violation};
 pub use transaction_id::TransactionId;
 pub use writer::{ComponentWriter, Writer};

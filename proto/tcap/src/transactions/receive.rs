@@ -3,8 +3,8 @@
 use super::sources::Sources;
 use super::{CONTEXT_OCTETS_MAX, Transactions};
 use crate::codec::{
-    Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, Offence, PAbortCause,
-    Payload, Problem, Rejected, TransactionId, Writer,
+    Component, Diagnostic, Dialogue, InvokeProblem, Message, MessageType, PAbortCause, Payload,
+    Problem, Rejected, TransactionId, Violation, Writer,
 };
 use crate::effects::{Indication, Out, PAbort, UAbort};
 use crate::metrics::Metric;
@@ -27,7 +27,7 @@ impl Transactions {
         self.count(Metric::MessagesIn);
         let message = match Message::read(&unitdata.data) {
             Ok(message) => message,
-            Err(offence) => return self.offended(unitdata, offence),
+            Err(violation) => return self.offended(unitdata, violation),
         };
         match message.kind {
             MessageType::Unidirectional => {
@@ -43,13 +43,13 @@ impl Transactions {
     }
 
     /// A transaction portion that is wrong: the peer's transaction is ended, and the one here.
-    fn offended(&mut self, unitdata: &Unitdata, offence: Offence) {
+    fn offended(&mut self, unitdata: &Unitdata, violation: Violation) {
         self.count(Metric::Malformed);
-        if let Some(otid) = offence.otid {
-            self.p_abort(unitdata, otid, offence.cause);
+        if let Some(otid) = violation.otid {
+            self.p_abort(unitdata, otid, violation.cause);
         }
-        if let Some(key) = offence.dtid.and_then(|dtid| self.find(dtid)) {
-            let cause = offence.cause.number().into();
+        if let Some(key) = violation.dtid.and_then(|dtid| self.find(dtid)) {
+            let cause = violation.cause.number().into();
             self.indicate(key, Indication::PAbort(PAbort::Cause(cause)));
             self.close(key);
         }

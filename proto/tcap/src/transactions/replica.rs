@@ -254,9 +254,9 @@ impl Transactions {
         let generation = generation.map_or(0, |it| narrow::at_most(field::read(it.1), u32::MAX));
         let no_place = || Malformed::new(0, "no place for it", SPEC);
         let (key, record) = self.slots.put(partition, slot, generation).ok_or_else(no_place)?;
-        if let Err(offence) = read(now, Fields::new(octets), record) {
+        if let Err(violation) = read(now, Fields::new(octets), record) {
             self.slots.give_back(key);
-            return Err(offence);
+            return Err(violation);
         }
         let (due, source) = (record.due(), record.source);
         source.into_iter().for_each(|it| self.sources.add(it));

@@ -164,9 +164,9 @@ fn what_is_wrong_with_a_transaction_portion_says_how_it_is_answered() {
     ];
     for (hex, cause, otid) in table {
         let octets = octets(hex);
-        let offence = Message::read(&octets).unwrap_err();
-        let told = offence.otid.and_then(TransactionId::number);
-        assert_eq!((offence.cause, told), (*cause, *otid), "{hex}: {}", offence.malformed);
+        let violation = Message::read(&octets).unwrap_err();
+        let told = violation.otid.and_then(TransactionId::number);
+        assert_eq!((violation.cause, told), (*cause, *otid), "{hex}: {}", violation.malformed);
     }
 }
 
@@ -242,7 +242,7 @@ proptest! {
                 let _ = message.dialogue.map(|it| Dialogue::read(&it).is_ok());
                 let _ = message.components().filter(Result::is_ok).count();
             }
-            Err(offence) => prop_assert!(offence.malformed.at <= octets.len()),
+            Err(violation) => prop_assert!(violation.malformed.at <= octets.len()),
         }
     }
 }

@@ -41,19 +41,19 @@ impl Application {
             Ok(ToGateway::Hello(hello)) if !is_ready => self.greeted(now, id, &hello, side),
             Ok(ToGateway::Request(request)) if is_ready => self.asked(now, id, &request, side),
             Ok(ToGateway::Request(_)) => {
-                let offence = Malformed::new(0, "the greeting lacks", SPEC);
-                return self.malformed(now, id, offence, Named::default(), side);
+                let violation = Malformed::new(0, "the greeting lacks", SPEC);
+                return self.malformed(now, id, violation, Named::default(), side);
             }
             Ok(ToGateway::Hello(_)) => {
-                let offence = Malformed::new(0, "a second greeting", SPEC);
-                return self.malformed(now, id, offence, Named::default(), side);
+                let violation = Malformed::new(0, "a second greeting", SPEC);
+                return self.malformed(now, id, violation, Named::default(), side);
             }
-            Err(offence) => {
+            Err(violation) => {
                 let of = own.named(message);
                 // What operations are called in a dialogue that is over, nobody knows any more.
                 match of.dialogue.filter(|it| is_ready && !self.is_of(id, *it)) {
                     Some(dialogue) => self.refused_of(now, id, dialogue),
-                    None => return self.malformed(now, id, offence, of, side),
+                    None => return self.malformed(now, id, violation, of, side),
                 }
             }
         }
@@ -80,13 +80,13 @@ impl Application {
         &mut self,
         now: Time,
         id: InstanceId,
-        offence: Malformed,
+        violation: Malformed,
         of: Named,
         side: &mut Side<'_>,
     ) {
         self.counts.malformed += 1;
-        let what = format!("{} ({})", offence.what, offence.spec);
-        let at = at_most(offence.at as u64, u32::MAX);
+        let what = format!("{} ({})", violation.what, violation.spec);
+        let at = at_most(violation.at as u64, u32::MAX);
         let misread = Misread { what, at, of };
         self.send(now, id, &ToApplication::Malformed(misread), Speech::Unknown);
         let Some(instance) = self.instances.get_mut(&id) else { return };

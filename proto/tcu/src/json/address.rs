@@ -76,7 +76,7 @@ pub(super) fn read(of: &mut Object<'_>, name: &str) -> Result<Address, Malformed
         None => implied(&address),
         Some("title") => Routing::Title,
         Some("subsystem") => Routing::Subsystem,
-        Some(_) => return Err(object.offence("a route is title or subsystem")),
+        Some(_) => return Err(object.violation("a route is title or subsystem")),
     };
     object.end()?;
     Ok(address)
@@ -93,20 +93,20 @@ fn read_title(text: &mut Text<'_>) -> Result<Title, Malformed> {
         return digits(&text.string()?, at).map(Title::e164);
     }
     let mut object = Object::read(text)?;
-    let number = object.string("digits")?.ok_or_else(|| object.offence("the digits lack"))?;
+    let number = object.string("digits")?.ok_or_else(|| object.violation("the digits lack"))?;
     let mut title = Title::e164(digits(&number, object.at)?);
     title.indicator = match object.number("indicator")? {
         None | Some(4) => Indicator::TypePlanNature,
         Some(1) => Indicator::Nature,
         Some(2) => Indicator::Type,
         Some(3) => Indicator::TypePlan,
-        Some(_) => return Err(object.offence("an indicator is 1 to 4")),
+        Some(_) => return Err(object.violation("an indicator is 1 to 4")),
     };
     let mut octet = |name: &str, most: u8, is: u8| -> Result<u8, Malformed> {
         match object.number(name)? {
             None => Ok(is),
             Some(value) if value <= most => Ok(value),
-            Some(_) => Err(object.offence("a field of the title is out of range")),
+            Some(_) => Err(object.violation("a field of the title is out of range")),
         }
     };
     title.translation_type = octet("tt", u8::MAX, title.translation_type)?;

@@ -247,13 +247,13 @@ fn read_component(
         let result = match (code, parameter) {
             (Some(code), parameter) => Some((code, parameter)),
             (None, None) => None,
-            (None, Some(_)) => return Err(of.offence("the operation of the result lacks")),
+            (None, Some(_)) => return Err(of.violation("the operation of the result lacks")),
         };
         Component::Result { id, is_last, result }
     } else if let Some(id) = of.number("error")? {
         let known = speech.unwrap_or_default();
         let code = read_code(&mut of, "name", |name| known.error(name))?;
-        let code = code.ok_or_else(|| of.offence("the name of the error lacks"))?;
+        let code = code.ok_or_else(|| of.violation("the name of the error lacks"))?;
         let kind = local(&code).and_then(|it| known.of_error(it));
         Component::Error { id, parameter: read_parameter(&mut of, "parameter", kind)?, code }
     } else {
@@ -263,7 +263,7 @@ fn read_component(
             false => of.number("reject")?,
         };
         let problem = of.string("problem")?.as_deref().and_then(problem_of);
-        let problem = problem.ok_or_else(|| of.offence("no problem of that name"))?;
+        let problem = problem.ok_or_else(|| of.violation("no problem of that name"))?;
         Component::Reject { id, problem }
     };
     of.end()?;
@@ -290,7 +290,7 @@ fn read_invoke(
         }
     };
     let code = read_code(of, "operation", |name| known.operation(name))?;
-    let code = code.ok_or_else(|| of.offence("the operation lacks"))?;
+    let code = code.ok_or_else(|| of.violation("the operation lacks"))?;
     let kind = local(&code).and_then(|it| known.parameter(it, Which::Argument));
     let parameter = read_parameter(of, "argument", kind)?;
     let class = match of.number("class")? {
@@ -299,7 +299,7 @@ fn read_invoke(
         Some(2) => Some(OperationClass::Two),
         Some(3) => Some(OperationClass::Three),
         Some(4) => Some(OperationClass::Four),
-        Some(_) => return Err(of.offence("a class is 1 to 4")),
+        Some(_) => return Err(of.violation("a class is 1 to 4")),
     };
     let time_ms = of.number("timeout_ms")?;
     Ok(Component::Invoke { id, linked, code, parameter, class, time_ms })

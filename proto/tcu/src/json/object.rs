@@ -37,7 +37,7 @@ impl<'a> Object<'a> {
         Ok(Self { at, members, used: 0 })
     }
 
-    pub(super) const fn offence(&self, what: &'static str) -> Malformed {
+    pub(super) const fn violation(&self, what: &'static str) -> Malformed {
         Malformed::new(self.at, what, SPEC)
     }
 
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn need(&mut self, name: &str, what: &'static str) -> Result<Text<'a>, Malformed> {
-        self.find(name).ok_or_else(|| self.offence(what))
+        self.find(name).ok_or_else(|| self.violation(what))
     }
 
     pub(super) fn string(&mut self, name: &str) -> Result<Option<String>, Malformed> {
@@ -76,7 +76,7 @@ impl<'a> Object<'a> {
         name: &str,
         what: &'static str,
     ) -> Result<T, Malformed> {
-        self.number(name)?.ok_or_else(|| self.offence(what))
+        self.number(name)?.ok_or_else(|| self.violation(what))
     }
 
     /// A point code of up to that many bits, in either way.

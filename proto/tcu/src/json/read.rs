@@ -90,18 +90,18 @@ fn request(kind: Kind, of: &mut Object<'_>, speaks: Speaks<'_>) -> Result<Reques
             time_ms: of.number("timeout_ms")?,
         },
         Kind::Keep => {
-            let state = state(of)?.ok_or_else(|| of.offence("the state lacks"))?;
+            let state = state(of)?.ok_or_else(|| of.violation("the state lacks"))?;
             Request::Keep { dialogue: dialogue(of)?, state }
         }
         Kind::State => {
             let is = of.boolean("in_service")?;
-            let in_service = is.ok_or_else(|| of.offence("`in_service` lacks"))?;
+            let in_service = is.ok_or_else(|| of.violation("`in_service` lacks"))?;
             Request::State { in_service }
         }
         other => {
             let parts = network(other, of)?;
             let request = NetworkRequest::of(other, parts);
-            Request::Network(request.map_err(|what| of.offence(what))?)
+            Request::Network(request.map_err(|what| of.violation(what))?)
         }
     })
 }
@@ -163,14 +163,14 @@ fn indication(
             let dialogue = dialogue(of)?;
             let refused = match of.string("refused")? {
                 None => None,
-                Some(name) => Some(diagnostic(&name).ok_or_else(|| of.offence("no diagnostic"))?),
+                Some(name) => Some(diagnostic(&name).ok_or_else(|| of.violation("no diagnostic"))?),
             };
             let portion = read_portion(of, Some(speaks(dialogue)))?;
             Indication::UAbort { dialogue, refused, portion }
         }
         Kind::PAbort => {
             let cause = of.string("cause")?.as_deref().and_then(p_abort);
-            let cause = cause.ok_or_else(|| of.offence("no cause of that name"))?;
+            let cause = cause.ok_or_else(|| of.violation("no cause of that name"))?;
             Indication::PAbort { dialogue: dialogue(of)?, cause }
         }
         Kind::Notice => Indication::Notice {
@@ -179,7 +179,7 @@ fn indication(
         },
         Kind::LocalReject => {
             let problem = of.string("problem")?.as_deref().and_then(problem_of);
-            let problem = problem.ok_or_else(|| of.offence("no problem of that name"))?;
+            let problem = problem.ok_or_else(|| of.violation("no problem of that name"))?;
             Indication::LocalReject { dialogue: dialogue(of)?, id: of.number("invoke")?, problem }
         }
         Kind::LocalCancel => Indication::Cancel { dialogue: dialogue(of)?, id: invoke(of)? },
@@ -204,7 +204,7 @@ fn more(kind: Kind, of: &mut Object<'_>) -> Result<Indication, Malformed> {
                 "congested" => {
                     PointCodeStatus::Congested(of.need_number("level", "the level lacks")?)
                 }
-                _ => return Err(of.offence("no status of that name")),
+                _ => return Err(of.violation("no status of that name")),
             };
             Indication::PointCode { point_code: point_code(of)?, status }
         }
@@ -215,7 +215,7 @@ fn more(kind: Kind, of: &mut Object<'_>) -> Result<Indication, Malformed> {
         Kind::Refused => {
             let word = of.string("why")?.unwrap_or_default();
             let why = REFUSALS.iter().find(|it| it.1 == word);
-            let why = why.ok_or_else(|| of.offence("no refusal of that name"))?.0;
+            let why = why.ok_or_else(|| of.violation("no refusal of that name"))?.0;
             let (reference, dialogue) = (of.number("reference")?, of.number("dialogue")?);
             Indication::Refused { reference, dialogue, why }
         }
@@ -230,7 +230,7 @@ fn more(kind: Kind, of: &mut Object<'_>) -> Result<Indication, Malformed> {
         other => {
             let parts = network(other, of)?;
             let indication = NetworkIndication::of(other, parts);
-            Indication::Network(indication.map_err(|what| of.offence(what))?)
+            Indication::Network(indication.map_err(|what| of.violation(what))?)
         }
     })
 }
@@ -257,7 +257,7 @@ fn hello(of: &mut Object<'_>) -> Result<Hello, Malformed> {
     let application = of.string("application")?;
     Ok(Hello {
         version: of.need_number("version", "the version lacks")?,
-        application: application.ok_or_else(|| of.offence("the application's name lacks"))?,
+        application: application.ok_or_else(|| of.violation("the application's name lacks"))?,
         group: of.string("group")?.unwrap_or_default(),
         instance: of.string("instance")?.unwrap_or_default(),
         proof: of.octets("proof")?,
@@ -275,13 +275,13 @@ fn invoke(of: &mut Object<'_>) -> Result<i8, Malformed> {
 fn state(of: &mut Object<'_>) -> Result<Option<Bytes>, Malformed> {
     let state = of.octets("state")?;
     match state.as_ref().is_some_and(|it| it.len() > STATE_OCTETS_MAX) {
-        true => Err(of.offence("a state of over 256 octets")),
+        true => Err(of.violation("a state of over 256 octets")),
         false => Ok(state),
     }
 }
 
 fn point_code(of: &mut Object<'_>) -> Result<PointCode, Malformed> {
-    of.point_code("pc", 24)?.ok_or_else(|| of.offence("the point code lacks"))
+    of.point_code("pc", 24)?.ok_or_else(|| of.violation("the point code lacks"))
 }
 
 fn diagnostic(name: &str) -> Option<Diagnostic> {

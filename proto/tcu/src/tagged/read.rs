@@ -289,8 +289,8 @@ fn portion(of: &Found<'_>) -> Result<Portion, Malformed> {
 fn externals(octets: &[u8]) -> Result<(), Malformed> {
     Reader::new(octets).try_for_each(|it| match it {
         Ok(element) if element.tag() == ber::Tag::EXTERNAL => Ok(()),
-        Ok(element) => Err(element.offence("user information is an EXTERNAL", SPEC)),
-        Err(offence) => Err(offence),
+        Ok(element) => Err(element.violation("user information is an EXTERNAL", SPEC)),
+        Err(violation) => Err(violation),
     })
 }
 

@@ -77,8 +77,8 @@ fn what_is_damaged_is_refused_with_its_place_and_never_panics() {
                     1 => octets.truncate(place + 1),
                     _ => octets.insert(place, b'"'),
                 }
-                if let Err(offence) = spelling.read_request(&octets, &known) {
-                    assert!(offence.at <= octets.len() + 4, "{offence}");
+                if let Err(violation) = spelling.read_request(&octets, &known) {
+                    assert!(violation.at <= octets.len() + 4, "{violation}");
                 }
                 let _ = spelling.read(&octets, &known);
             }
@@ -108,8 +108,8 @@ fn an_operation_bears_its_asn_1_names_and_a_wrong_one_is_told_by_its_place() {
     assert_eq!(String::from_utf8_lossy(&again), String::from_utf8_lossy(&line));
     let wrong = |from: &str, to: &str| {
         let text = String::from_utf8(line.clone()).unwrap().replace(from, to);
-        let offence = Spelling::Json.read_request(text.as_bytes(), &none).unwrap_err();
-        (offence.what, text[offence.at..].chars().take(8).collect::<String>())
+        let violation = Spelling::Json.read_request(text.as_bytes(), &none).unwrap_err();
+        (violation.what, text[violation.at..].chars().take(8).collect::<String>())
     };
     assert_eq!(wrong("msisdn", "msisdm"), ("no name of the type", "\"msisdm\"".to_owned()));
     let place = "\"sendRou".to_owned();

@@ -174,8 +174,8 @@ impl World {
                 }
                 Out::Update(id, message) => {
                     if side.refuses == Some(message.len()) {
-                        let offence = offence();
-                        side.speaker.refuse_update(now, id, &offence, message, &mut side.out);
+                        let violation = violation();
+                        side.speaker.refuse_update(now, id, &violation, message, &mut side.out);
                     }
                     Observed::Update(id, message.to_vec())
                 }
@@ -268,8 +268,8 @@ impl World {
     }
 }
 
-/// An offence that ends a session, as the tables would find it.
-fn offence() -> bgp::codec::Offence {
+/// A violation that ends a session, as the tables would find it.
+fn violation() -> bgp::codec::Violation {
     let notice = bgp::codec::Notice::update(bgp::codec::UpdateError::MalformedAttributeList);
-    bgp::codec::Offence::reset(notice, 0, "it is refused here", "RFC 4271 §6.3")
+    bgp::codec::Violation::reset(notice, 0, "it is refused here", "RFC 4271 §6.3")
 }

@@ -172,7 +172,7 @@ impl World {
                 Indication::Answer(token, outcome) => format!("{token} {outcome:?}"),
                 Indication::PeerUp(_) => String::from("up"),
                 Indication::PeerDown(_, why) => format!("down: {why}"),
-                Indication::Complaint(_, offence) => format!("{offence}"),
+                Indication::Complaint(_, violation) => format!("{violation}"),
             };
             node.told.push(word);
         }

@@ -60,8 +60,8 @@ impl Client {
         let (flow, bytes) = said;
         match self.controllers[at].connection.message(now, flow, bytes, &self.own) {
             Heard::Nothing => {}
-            Heard::Offence(what) => {
-                self.controllers[at].offence = Some(what);
+            Heard::Violation(what) => {
+                self.controllers[at].violation = Some(what);
                 if self.controllers[at].connection.refuse(now, out) {
                     self.lost(now, at);
                 }

@@ -165,7 +165,7 @@ impl Speaker {
         let context = self.context();
         for (_, message) in bgp::codec::Messages::new(bytes, EXTENDED_MESSAGE_BYTES_MAX) {
             let update = Update::read(message, &context).expect("the reflector writes no nonsense");
-            assert_eq!(update.offence(), None, "the reflector writes no nonsense");
+            assert_eq!(update.violation(), None, "the reflector writes no nonsense");
             self.updates.push(message.to_vec());
             self.ended_ribs.extend(update.end_of_rib());
             let mut scratch = Vec::new();

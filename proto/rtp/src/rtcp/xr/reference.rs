@@ -13,7 +13,7 @@ pub(super) fn read_reference_time(raw: &RawBlock<'_>) -> Result<Ntp, Malformed> 
     let ntp = cursor.be64("the time is cut off")?;
     match cursor.is_empty() {
         true => Ok(Ntp(ntp)),
-        false => Err(cursor.offence("octets follow the time")),
+        false => Err(cursor.violation("octets follow the time")),
     }
 }
 
@@ -45,7 +45,7 @@ impl<'a> Dlrrs<'a> {
     pub(super) fn read(raw: &RawBlock<'a>) -> Result<Self, Malformed> {
         match raw.body.len().is_multiple_of(DLRR_BYTES) {
             true => Ok(Self { octets: raw.body }),
-            false => Err(raw.cursor(BlockType::Dlrr.spec()).offence("a sub-block is cut off")),
+            false => Err(raw.cursor(BlockType::Dlrr.spec()).violation("a sub-block is cut off")),
         }
     }
 }

@@ -80,7 +80,7 @@ impl StatisticsSummary {
         };
         let [min, max, mean, deviation] = cursor.array(cut)?;
         if !cursor.is_empty() {
-            return Err(cursor.offence("octets follow the summary"));
+            return Err(cursor.violation("octets follow the summary"));
         }
         let has = |flag: u8| raw.specific & flag != 0;
         let of = HopLimit::of(raw.specific >> HOPS_SHIFT & 3);

@@ -148,7 +148,7 @@ impl VoipMetrics {
             absolute_maximum_ms: cursor.be16(cut)?,
         };
         if !cursor.is_empty() {
-            return Err(cursor.offence("octets follow the metrics"));
+            return Err(cursor.violation("octets follow the metrics"));
         }
         Ok(Self {
             ssrc,
