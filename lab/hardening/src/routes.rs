@@ -2,8 +2,8 @@
 
 use super::good::Served;
 use super::raid::{Bench, Found, LOCAL, Raid, Target};
-use bgp_load::{Clients, Error, Keys, Origin, Plan, Table};
 use bgp::family::{Family, FamilySet};
+use bgp_load::{Clients, Error, Keys, Origin, Plan, Table};
 use peers::free_port;
 use report::scratch::Scratch;
 use report::site_file::SiteFile;
