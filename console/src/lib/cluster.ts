@@ -1,5 +1,5 @@
 // The partitions of a cluster by the node that serves them, as a page shows them: pure functions.
-import type { ClusterLink, Partition } from './api';
+import type { ClusterLink, ClusterNode, Partition } from './api';
 
 export interface Served {
   /** The node that serves; null where nobody does. */
@@ -58,6 +58,21 @@ export function said(row: Partition): string {
   }
   if (row.kept) words.push(`${row.kept} dialogues kept here`);
   return words.join(', ');
+}
+
+/** How a cluster stands, in a line, what is wrong first; and whether anything is. */
+export function standing(nodes: ClusterNode[], rows: Partition[]): { text: string; good: boolean } {
+  const wrong = nodes
+    .filter((it) => it.state === 'silent')
+    .map((it) => `node ${it.node} is not heard`);
+  const nobodys = rows.filter((row) => row.active === null).length;
+  const alone = rows.filter((row) => row.active !== null && isAlone(row)).length;
+  const many = (of: number, is: string, are: string): string =>
+    of === 1 ? `1 partition ${is}` : `${of} partitions ${are}`;
+  if (nobodys) wrong.push(many(nobodys, 'is served by no node', 'are served by no node'));
+  if (alone) wrong.push(many(alone, 'has no standby', 'have no standby'));
+  const well = `all ${nodes.length} nodes are heard, all ${rows.length} partitions are served`;
+  return { text: wrong.join(', ') || well, good: !wrong.length };
 }
 
 /** What one node says of another one: whether it hears it. */

@@ -6,9 +6,21 @@ export interface Figure {
   unit: string;
   kind: 'rates' | 'gauges';
   name: string;
+  /** Seconds that a rate is the mean of, where it is not counted each second. */
+  over_s?: number;
 }
 
-type Wish = [kind: string, title: string, unit: string, of: Figure['kind'], name: string];
+type Wish = [
+  kind: string,
+  title: string,
+  unit: string,
+  of: Figure['kind'],
+  name: string,
+  over_s?: number,
+];
+
+/** A forwarder is asked for its packets every five seconds: two of its answers. */
+const FORWARDER_S = 10;
 
 const WISHES: Wish[] = [
   ['ssc', 'Calls', 'per s', 'rates', 'ssc_calls_started_total'],
@@ -33,11 +45,11 @@ const WISHES: Wish[] = [
   ['sgc', 'MSUs waiting', 'now', 'gauges', 'sgc_msus_waiting'],
   ['sgc', 'No route', 'per s', 'rates', 'sgc_msus_no_route_total'],
   ['msc', 'Streams', 'now', 'gauges', 'msc_streams'],
-  ['msc', 'Media packets', 'per s', 'rates', 'msc_packets_total'],
+  ['msc', 'Media packets', 'per s', 'rates', 'msc_packets_total', FORWARDER_S],
   ['msc', 'Poor quality', 'per s', 'rates', 'msc_poor_quality_total'],
   ['msc', 'One-way', 'per s', 'rates', 'msc_one_way_total'],
-  ['msc', 'Dropped', 'per s', 'rates', 'msc_packets_dropped_total'],
-  ['msc', 'SRTP failures', 'per s', 'rates', 'msc_packets_unprotected_total'],
+  ['msc', 'Dropped', 'per s', 'rates', 'msc_packets_dropped_total', FORWARDER_S],
+  ['msc', 'SRTP failures', 'per s', 'rates', 'msc_packets_unprotected_total', FORWARDER_S],
   ['ipsmgw', 'SMS delivered', 'per s', 'rates', 'ipsmgw_deliveries_ps_total'],
   ['ipsmgw', 'Waiting', 'now', 'gauges', 'ipsmgw_waiting_messages'],
   ['ipsmgw', 'Submitted', 'per s', 'rates', 'ipsmgw_submissions_total'],
@@ -54,7 +66,13 @@ const FIGURES_MAX = 6;
 /** The figures of one kind. */
 export function figuresOf(live: Live, kind: string): Figure[] {
   const known = WISHES.filter(([of, , , where, name]) => of === kind && name in live[where]);
-  return known.map(([, title, unit, where, name]) => ({ title, unit, kind: where, name }));
+  return known.map(([, title, unit, where, name, over_s]) => ({
+    title,
+    unit,
+    kind: where,
+    name,
+    ...(over_s && { over_s }),
+  }));
 }
 
 /** The overview's figures: as many of each kind as there is room for, in the order above. */
@@ -66,4 +84,12 @@ export function figures(live: Live): Figure[] {
   const left = Math.max(0, FIGURES_MAX - first.length);
   const rest = present.flatMap((of) => of.slice(room)).slice(0, left);
   return present.flat().filter((figure) => first.includes(figure) || rest.includes(figure));
+}
+
+/** Each value as the mean of itself and those before it, as many as there are up to `over`. */
+export function smoothed(values: number[], over: number): number[] {
+  return values.map((_, at) => {
+    const window = values.slice(Math.max(0, at + 1 - over), at + 1);
+    return window.reduce((sum, value) => sum + value, 0) / window.length;
+  });
 }

@@ -158,6 +158,10 @@ for (const [size, options] of [
         const weak = await seen.page.evaluate(contrasts);
         assert.deepEqual(weak, [], `${path}: contrast below 4.5`);
         assert.deepEqual(await seen.page.evaluate(offScreen), [], `${path}: off the screen`);
+        const below = await seen.page.evaluate(
+          () => document.scrollingElement.scrollHeight - innerHeight,
+        );
+        assert.equal(below, 0, `${path}: the document scrolls into nothing`);
         // The tree is the same in both schemes.
         if (colorScheme === 'light') assert.deepEqual(await offences(seen.page), [], path);
       }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Partition } from '../../src/lib/api';
-import { hears, said, served } from '../../src/lib/cluster';
+import type { ClusterNode, Partition } from '../../src/lib/api';
+import { hears, said, served, standing } from '../../src/lib/cluster';
 
 const row = (partition: number, active: number | null, more: Partial<Partition> = {}) => ({
   partition,
@@ -53,4 +53,28 @@ test('of a node that is not heard it is not known whom it hears', () => {
   const links = [link(1, 2, true), link(2, 1, false), link(3, 1, false, false)];
   expect([hears(links, 1, 2), hears(links, 2, 1)]).toEqual(['up', 'down']);
   expect([hears(links, 3, 1), hears(links, 3, 2)]).toEqual(['unknown', 'unknown']);
+});
+
+test('how a cluster stands is a line, what is wrong first', () => {
+  const node = (node: number, state: ClusterNode['state']): ClusterNode => ({
+    node,
+    address: '192.0.2.1:5990',
+    state,
+    draining: false,
+    weight: 1,
+    serving: 1,
+    dialogues: 0,
+    heard_us: null,
+    differs: false,
+    version: 1,
+  });
+  const rows = [row(0, 1, { standbys: [2] }), row(1, 2)];
+  expect(standing([node(1, 'this node'), node(2, 'heard')], rows)).toEqual({
+    text: 'all 2 nodes are heard, all 2 partitions are served',
+    good: true,
+  });
+  expect(standing([node(1, 'this node'), node(2, 'silent')], [row(0, 1), row(1, null)])).toEqual({
+    text: 'node 2 is not heard, 1 partition is served by no node, 1 partition has no standby',
+    good: false,
+  });
 });

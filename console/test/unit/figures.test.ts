@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Live } from '../../src/lib/api';
-import { figures, figuresOf } from '../../src/lib/figures';
+import { figures, figuresOf, smoothed } from '../../src/lib/figures';
 
 const KINDS: Record<string, string> = {
   ssc: 'ssc_calls_started_total ssc_calls_live ssc_bindings_live ssc_messages_received_total',
@@ -32,4 +32,13 @@ test('a site of one kind shows six figures of it, one of every kind shows one of
     Object.keys(KINDS).map((kind) => figuresOf(live(kind), kind)[0]!.name),
   );
   expect(new Set(all.map((it) => it.title)).size).toBe(all.length);
+});
+
+test('a rate that is counted every five seconds is shown as its mean over ten', () => {
+  const [, packets] = figuresOf(live('msc'), 'msc');
+  expect(packets?.over_s).toBe(10);
+  const told = [0, 0, 0, 0, 500, 0, 0, 0, 0, 500, 0, 0];
+  expect(smoothed(told, 10).slice(-3)).toEqual([100, 100, 100]);
+  expect(smoothed([4, 2], 10)).toEqual([4, 3]);
+  expect(smoothed([4, 2], 1)).toEqual([4, 2]);
 });
