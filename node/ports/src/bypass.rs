@@ -18,9 +18,10 @@ use crate::xdp::Umem;
 use crate::{Device, Port, VECTOR, XdpPort};
 use driver::{QUEUES_MAX, Redirect, interfaces};
 use graph::{Pool, STRIDE, Slot};
-use header::{Ends, HEAD_BYTES_MAX};
-use machine::narrow::index;
+use header::{Ends, HEAD_BYTES_MAX, Leaving, may_pass};
+use machine::narrow::{index, slot};
 use neighbour::Neighbours;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -32,6 +33,8 @@ const ENTRIES: u32 = 1_024;
 const SPARE: usize = 2 * VECTOR + crate::xdp::RESERVE;
 /// The longest MTU whose packets fit the cells.
 const MTU_MAX: usize = 1_600;
+/// Counters of packets that routers may fragment; destinations share them by a hash.
+const COUNTERS: usize = 256;
 /// How often the kernel is asked for link and losses.
 const ATTEND_NS: u64 = 50_000_000;
 
@@ -45,6 +48,7 @@ pub struct Bypass {
     neighbours: Neighbours,
     received: Vec<Slot>,
     outgoing: Vec<Slot>,
+    numbers: Numbers,
     attended: u64,
     lost: Lost,
 }
@@ -97,6 +101,7 @@ impl Bypass {
             neighbours: Neighbours::open(device.index(), address)?,
             received: Vec::with_capacity(VECTOR),
             outgoing: Vec::with_capacity(VECTOR),
+            numbers: Numbers::new(),
             attended: 0,
             lost: Lost::default(),
         };
@@ -132,9 +137,21 @@ impl Bypass {
 
     /// Puts a packet into the next [`Bypass::flush`]; false when it must go the kernel's way.
     pub fn send(&mut self, now_ns: u64, remote: IpAddr, bytes: &[u8]) -> bool {
+        self.put(now_ns, remote, bytes, false)
+    }
+
+    /// The same with a packet that IP may fragment: routers do in IPv4. In IPv6 it passes if every
+    /// path takes it whole.
+    pub fn send_in_parts(&mut self, now_ns: u64, remote: IpAddr, bytes: &[u8]) -> bool {
+        may_pass(remote, bytes.len()) && self.put(now_ns, remote, bytes, true)
+    }
+
+    fn put(&mut self, now_ns: u64, remote: IpAddr, bytes: &[u8], in_parts: bool) -> bool {
         let Some(mac) = self.neighbours.mac(now_ns, remote) else { return false };
+        let in_parts = in_parts.then(|| self.numbers.next(remote));
+        let leaving = Leaving { mac, remote, octets: bytes.len(), in_parts };
         let mut head = [0; HEAD_BYTES_MAX];
-        let before = self.ends.write(&mut head, mac, remote, bytes.len());
+        let before = self.ends.write(&mut head, &leaving);
         let octets = before + bytes.len();
         if octets > self.ports[0].mtu() + header::LINK_BYTES {
             return false;
@@ -174,6 +191,27 @@ impl Bypass {
         self.ends.mac = self.ports[0].mac();
         let before = std::mem::replace(&mut self.lost, sum);
         Lost { received: sum.received - before.received, sent: sum.sent - before.sent }
+    }
+}
+
+/// Numbers of packets that routers may fragment: of one destination none comes twice within 65,536
+/// (RFC 6864 §5.3), and what one hears says nothing of most others.
+struct Numbers {
+    secret: RandomState,
+    counters: Box<[u16; COUNTERS]>,
+}
+
+impl Numbers {
+    fn new() -> Self {
+        let secret = RandomState::new();
+        let counters = std::array::from_fn(|at| index(slot(secret.hash_one(at), 1 << 16)));
+        Self { secret, counters: Box::new(counters) }
+    }
+
+    fn next(&mut self, remote: IpAddr) -> u16 {
+        let counter = &mut self.counters[slot(self.secret.hash_one(remote), COUNTERS)];
+        *counter = counter.wrapping_add(1);
+        *counter
     }
 }
 

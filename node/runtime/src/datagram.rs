@@ -161,8 +161,8 @@ impl Sender {
     }
 
     /// Sends what was added and can pass by the kernel's IP; the rest is left to
-    /// [`Sender::flush`]: what does not fit the interface, and what may travel in parts. Of the
-    /// path behind the interface the kernel alone knows how long packets may be there.
+    /// [`Sender::flush`]: what does not fit the interface, and of what may travel in parts what no
+    /// router would fragment ([`Bypass::send_in_parts`]).
     pub(crate) fn bypass(
         &mut self,
         now: Time,
@@ -175,9 +175,12 @@ impl Sender {
         let (mut messages, mut octets) = (0, 0);
         self.runs.retain(|run| {
             let (flow, bytes) = effects.message(order[run.start] as usize);
+            let (now, remote) = (now.as_nanos(), flow.remote.ip());
             let passes = run.segment == 0
-                && !run.in_parts
-                && bypass.send(now.as_nanos(), flow.remote.ip(), bytes);
+                && match run.in_parts {
+                    false => bypass.send(now, remote, bytes),
+                    true => bypass.send_in_parts(now, remote, bytes),
+                };
             if passes {
                 messages += 1;
                 octets += bytes.len() as u64;

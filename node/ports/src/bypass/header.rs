@@ -15,6 +15,8 @@ const V4_TYPE: [u8; 2] = [0x08, 0x00];
 const V6_TYPE: [u8; 2] = [0x86, 0xdd];
 /// Don't Fragment.
 const DF: u8 = 0x40;
+/// Octets of a packet that every path of IPv6 takes (RFC 8200 §5); routers fragment none.
+const V6_MTU_LEAST: usize = 1_280;
 /// TTL, hop limit.
 const HOPS: u8 = 64;
 
@@ -26,15 +28,28 @@ pub(super) struct Ends {
     pub protocol: u8,
 }
 
+/// A packet that is about to leave.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaving {
+    /// Where its frame goes, and it itself.
+    pub mac: [u8; 6],
+    pub remote: IpAddr,
+    /// Octets behind its headers.
+    pub octets: usize,
+    /// Its number (RFC 6864), if routers may fragment it.
+    pub in_parts: Option<u16>,
+}
+
+/// Whether every path takes a packet that may travel in parts as it is, or routers fragment it: of
+/// other paths the kernel alone knows how long packets may be there.
+pub(super) const fn may_pass(remote: IpAddr, octets: usize) -> bool {
+    remote.is_ipv4() || V6_BYTES + octets <= V6_MTU_LEAST
+}
+
 impl Ends {
-    /// Writes the headers of a packet with `octets` behind them; says how long they are.
-    pub fn write(
-        &self,
-        head: &mut [u8; HEAD_BYTES_MAX],
-        mac: [u8; 6],
-        remote: IpAddr,
-        octets: usize,
-    ) -> usize {
+    /// Writes the headers of a packet; says how long they are.
+    pub fn write(&self, head: &mut [u8; HEAD_BYTES_MAX], leaving: &Leaving) -> usize {
+        let Leaving { mac, remote, octets, in_parts } = *leaving;
         head[..6].copy_from_slice(&mac);
         head[6..12].copy_from_slice(&self.mac);
         let ip = &mut head[LINK_BYTES..];
@@ -42,7 +57,10 @@ impl Ends {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
                 ip[..4].copy_from_slice(&[0x45, 0, 0, 0]);
                 ip[2..4].copy_from_slice(&index(V4_BYTES + octets).to_be_bytes());
-                ip[4..12].copy_from_slice(&[0, 0, DF, 0, HOPS, self.protocol, 0, 0]);
+                let number = in_parts.unwrap_or(0).to_be_bytes();
+                let flags = if in_parts.is_some() { 0 } else { DF };
+                ip[4..6].copy_from_slice(&number);
+                ip[6..12].copy_from_slice(&[flags, 0, HOPS, self.protocol, 0, 0]);
                 ip[12..16].copy_from_slice(&from.octets());
                 ip[16..20].copy_from_slice(&to.octets());
                 let sum = checksum(&ip[..V4_BYTES]);
@@ -124,8 +142,13 @@ mod tests {
 
     /// A frame from the first to the second, with three octets and padding behind.
     fn frame(from: &Ends, to: &Ends) -> Vec<u8> {
+        frame_of(from, to, None)
+    }
+
+    fn frame_of(from: &Ends, to: &Ends, in_parts: Option<u16>) -> Vec<u8> {
         let mut head = [0xff; HEAD_BYTES_MAX];
-        let octets = from.write(&mut head, to.mac, to.address, 3);
+        let leaving = Leaving { mac: to.mac, remote: to.address, octets: 3, in_parts };
+        let octets = from.write(&mut head, &leaving);
         [&head[..octets], b"abc", &[0; 20]].concat()
     }
 
@@ -145,6 +168,16 @@ mod tests {
         let header = [0x45, 0, 0, 23, 0, 0, 0x40, 0, 64, 132, 0x26, 0x4f, 10, 9, 0, 1, 10, 9, 0, 2];
         assert_eq!(frame[..14], [2, 0, 0, 0, 0, 9, 2, 2, 2, 2, 2, 2, 8, 0]);
         assert_eq!(frame[14..34], header);
+    }
+
+    #[test]
+    fn what_routers_may_fragment_has_a_number_and_no_flag_that_forbids_it() {
+        let (near, far) = (ends([2; 6], "10.9.0.1"), ends(FAR, "10.9.0.2"));
+        let frame = frame_of(&near, &far, Some(0x1234));
+        assert_eq!(frame[18..22], [0x12, 0x34, 0, 0]);
+        assert_eq!(far.read(&frame), Some((near.address, &b"abc"[..])));
+        let (v4, v6) = (far.address, "fd00::2".parse().unwrap());
+        assert!(may_pass(v4, 1_480) && may_pass(v6, 1_240) && !may_pass(v6, 1_241));
     }
 
     #[test]

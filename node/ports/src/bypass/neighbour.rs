@@ -15,8 +15,8 @@ const LIFE_NS: u64 = 1_000_000_000;
 const ABSENCE_NS: u64 = 10_000_000;
 /// How often it is looked whether something has changed.
 const LISTEN_NS: u64 = 10_000_000;
-/// Destinations that are known; more are forgotten all at once.
-const DESTINATIONS_MAX: usize = 4_096;
+/// Destinations that are known, phones among them; more are forgotten all at once.
+const DESTINATIONS_MAX: usize = 65_536;
 /// Changes that are read at once; who has missed some forgets everything all the same.
 const CHANGES_MAX: usize = 64;
 const ANSWER_BYTES: usize = 2_048;

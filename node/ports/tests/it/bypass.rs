@@ -103,7 +103,17 @@ fn packets_leave_past_the_kernel_while_it_has_a_neighbour_and_as_it_has_him() {
             bypass.flush();
             assert_eq!(caught(&receiver), vec![9; octets]);
         }
+        // What routers may fragment: of IPv6 they do none.
+        for octets in [1_240, 1_241, 1_440] {
+            let passes = near == "10.9.0.2" || octets == 1_240;
+            assert_eq!(bypass.send_in_parts(now, ip(far), &vec![8; octets]), passes, "{octets}");
+            bypass.flush();
+            if passes {
+                assert_eq!(caught(&receiver), vec![8; octets]);
+            }
+        }
         assert!(!bypass.send(now, ip(far), &[9; 1_490]), "longer than the link takes");
+        assert!(!bypass.send_in_parts(now, ip(far), &[9; 1_490]), "longer than the link takes");
         assert!(!bypass.send(now, ip(beyond), b"no route"));
         field.near_ip(&format!("route add {beyond} via {far}"));
         now += HEARD_NS;
