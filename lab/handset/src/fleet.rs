@@ -90,7 +90,12 @@ impl Fleet {
     #[must_use]
     pub fn new(config: FleetConfig, now: Time) -> Self {
         let mut draw = Draw::new(config.seed);
-        let address = |it: &Station| Address { ip: it.clear.ip(), raw: it.raw, in_udp: None };
+        let address = |it: &Station| Address {
+            ip: it.clear.ip(),
+            raw: it.raw,
+            bypass: false, // who opens the ports says what carries them
+            in_udp: None,
+        };
         let addresses = config.stations.iter().map(address).collect();
         let most = config.stations.len().saturating_mul(PHONES_OF_ADDRESS);
         let count = config.phones.min(u32::try_from(most).unwrap_or(u32::MAX));

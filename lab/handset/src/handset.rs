@@ -35,7 +35,7 @@ impl Handset {
     pub fn new(config: Config) -> Self {
         let mut draw = Draw::new(config.seed);
         let in_udp = Some((PORTS.in_udp, Udp::PORT));
-        let address = Address { ip: config.address, raw: PORTS.raw, in_udp };
+        let address = Address { ip: config.address, raw: PORTS.raw, bypass: false, in_udp };
         let settings = Settings { addresses: vec![address], sets_max: SETS_MAX };
         let esp = Endpoint::new(settings, 0, draw.number(), Time::ZERO);
         let streams = Streams::new(draw.number(), IDLE);

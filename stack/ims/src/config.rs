@@ -24,6 +24,12 @@ pub struct Ipsec {
     pub client_ports: [u16; 2],
     /// UDP port of ESP in UDP (RFC 3948), for phones behind a NAT; 0: none.
     pub encapsulation_port: u16,
+    /// ESP of the realm's addresses goes past the kernel's IP (`AF_XDP`), each address on an
+    /// Ethernet interface of its own; needs `CAP_NET_ADMIN` and `CAP_BPF` beside `CAP_NET_RAW`. The
+    /// kernel's filters (nftables), queues (tc) and IPsec policies do not see it. Fragments, what
+    /// is longer than a packet, and what has no neighbour on that interface go by the kernel, and
+    /// so does ESP in UDP.
+    pub bypass: bool,
     /// Pairs of integrity and encryption algorithm, the best first: `null/aes-gcm`,
     /// `hmac-sha-1-96/aes-cbc`, `aes-gmac/null`, `hmac-sha-1-96/null`; of older releases
     /// `hmac-md5-96/des-ede3-cbc` and their mixtures.
@@ -76,6 +82,7 @@ impl Default for Ipsec {
             server_port: 5_062,
             client_ports: [5_064, 5_066],
             encapsulation_port: esp::Udp::PORT,
+            bypass: false,
             algorithms: pairs.iter().map(|(alg, ealg)| words(*alg, *ealg)).collect(),
             required: true,
             emergency: true,

@@ -90,7 +90,8 @@ impl Realm {
             let in_udp = (number != 0)
                 .then(|| numbers.take(&format!("esp:{}", SocketAddr::new(ip, number))))
                 .flatten();
-            addresses.push(Address { ip, raw, in_udp: in_udp.map(|port| (port, number)) });
+            let (bypass, in_udp) = (section.bypass, in_udp.map(|port| (port, number)));
+            addresses.push(Address { ip, raw, bypass, in_udp });
         }
         Self { name: name.to_owned(), section, doors, addresses }
     }
@@ -143,6 +144,11 @@ impl Ipsec {
             let hint = "name the address: packets are protected for it";
             issues.push(Issue::new(at, format!("{ip} is no address that ESP is for"), hint));
         }
+        if let (true, Some(ip)) = (self.bypass, ips.iter().find(|ip| ip.is_loopback())) {
+            let what = format!("it needs an Ethernet interface, which {ip} is not on");
+            let hint = "name addresses of interfaces, or leave the key out";
+            issues.push(Issue::new(format!("{at}.bypass"), what, hint));
+        }
         let [first, second] = self.client_ports;
         let own = [self.server_port, first, second, self.encapsulation_port];
         if let Some(socket) = clear.iter().find(|socket| own.contains(&socket.port())) {
@@ -170,6 +176,19 @@ impl Ipsec {
             }
             taken.push(ip);
         }
+    }
+}
+
+impl Ipsec {
+    /// What `next` interrupts in a realm that has this section; paths are relative to it.
+    #[must_use]
+    pub fn interruptions(&self, next: &Self) -> Vec<Issue> {
+        if self.bypass == next.bypass {
+            return Vec::new();
+        }
+        let what = "packets of ESP that wait at this moment are lost, agreements stand: the way past \
+            the kernel changes";
+        vec![Issue::new("bypass", what, "")]
     }
 }
 

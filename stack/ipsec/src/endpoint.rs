@@ -24,6 +24,8 @@ pub struct Address {
     pub ip: IpAddr,
     /// The raw port (IP protocol 50).
     pub raw: PortId,
+    /// Whether its packets pass by the kernel's IP where they can ([`runtime::Carrier::Raw`]).
+    pub bypass: bool,
     /// The port of ESP in UDP (RFC 3948) and its number, if there is one.
     pub in_udp: Option<(PortId, u16)>,
 }
@@ -48,7 +50,7 @@ impl Address {
             carrier,
             ..PortSpec::default()
         };
-        let raw = Carrier::Raw { protocol: PROTOCOL, bypass: false };
+        let raw = Carrier::Raw { protocol: PROTOCOL, bypass: self.bypass };
         let udp = Carrier::Udp { whole: false, runs: false };
         let in_udp = self.in_udp.map(|(id, number)| port(id, number, udp, "esp in udp"));
         [port(self.raw, 0, raw, "esp")].into_iter().chain(in_udp).collect()

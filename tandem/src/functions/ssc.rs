@@ -96,6 +96,11 @@ impl Kind for Ssc {
             let reason = "ESP of phones comes and leaves by raw sockets";
             needs.push(("realm.ipsec", Need::Capability(NET_RAW), reason));
         }
+        if self.realm.iter().any(|realm| realm.ipsec.as_ref().is_some_and(|ipsec| ipsec.bypass)) {
+            let reason = "ESP of phones goes past the kernel's IP (AF_XDP)";
+            let rights = [NET_ADMIN, BPF].map(Need::Capability);
+            needs.extend(rights.map(|need| ("realm.ipsec.bypass", need, reason)));
+        }
         if self.shield.kernel == Kernel::Require {
             let reason = "the kernel drops for the shield (XDP)";
             let rights = [NET_ADMIN, NET_RAW, BPF].map(Need::Capability);
@@ -149,6 +154,7 @@ impl Kind for Ssc {
             Issue::new("name", what, "")
         });
         let mut issues: Vec<Issue> = gone.collect();
+        issues.extend(self.ipsec_interruptions(new));
         let is_left = |name: &str| new.media.controller.iter().any(|it| it.name == name);
         let left = self.media.controller.iter().filter(|it| !is_left(&it.name));
         issues.extend(left.map(|it| {

@@ -176,6 +176,17 @@ pub fn controller_at(
     registrar: &str,
     ipsec: &str,
 ) -> Running<Controller> {
+    start(section(listen, net, shards, registrar, ipsec))
+}
+
+/// Its section.
+pub fn section(
+    listen: &str,
+    net: u8,
+    shards: u16,
+    registrar: &str,
+    ipsec: &str,
+) -> ssc::config::Ssc {
     let text = format!(
         r#"
         name = "sbc"
@@ -209,9 +220,14 @@ pub fn controller_at(
     let mut issues = Vec::new();
     config.validate(&mut issues);
     assert_eq!(issues, []);
+    config
+}
+
+/// One with that section.
+pub fn start(config: ssc::config::Ssc) -> Running<Controller> {
     let spec = ShardSpec {
         name: "sbc".to_owned(),
-        shards,
+        shards: config.shards,
         ports: config.ports(),
         receive_buffer_bytes: 1 << 20,
         ..ShardSpec::default()
@@ -302,7 +318,7 @@ fn phones_register_ask_and_are_asked_by_tcp_inside_of_esp_on_two_shards() {
 }
 
 /// A request of a phone reaches the core, and the core's answer the phone.
-fn phone_asks(phones: &mut [Phone], carrier: &str) {
+pub fn phone_asks(phones: &mut [Phone], carrier: &str) {
     let number = &phones[0].handset.config().subscriber.impu.clone();
     let via = phones[0].handset.contact();
     let message = format!(
@@ -320,7 +336,7 @@ fn phone_asks(phones: &mut [Phone], carrier: &str) {
 }
 
 /// A request of the core for each phone comes by its associations, and is answered.
-fn core_asks(net: u8, core: &Core, phones: &mut [Phone], round: u8) {
+pub fn core_asks(net: u8, core: &Core, phones: &mut [Phone], round: u8) {
     for at in 0..phones.len() {
         let impi = phones[at].handset.config().subscriber.impi.clone();
         let contact = core.home.lock().unwrap().contact(&impi).expect("registered").to_vec();
@@ -369,7 +385,7 @@ fn stranger_asks(net: u8, running: &Running<Controller>) {
 }
 
 /// All register again, and are gone.
-fn again_and_off(running: &Running<Controller>, phones: &mut [Phone]) {
+pub fn again_and_off(running: &Running<Controller>, phones: &mut [Phone]) {
     for phone in phones.iter_mut() {
         phone.act(Handset::register);
     }

@@ -1,6 +1,7 @@
 //! Phones, a P-CSCF and a home network with a bad network between the first two.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
+mod bypass;
 mod guest;
 mod hostile;
 mod inside;

@@ -29,7 +29,7 @@ pub fn settings(section: Ipsec) -> Settings {
         let is_inside = port == INSIDE;
         Door { port, ip, is_protected, is_tls, is_inside, is_known }
     };
-    let address = ipsec::Address { ip, raw: RAW, in_udp: Some((IN_UDP, 4_500)) };
+    let address = ipsec::Address { ip, raw: RAW, bypass: false, in_udp: Some((IN_UDP, 4_500)) };
     Settings {
         realms: vec![Realm {
             name: "access".to_owned(),

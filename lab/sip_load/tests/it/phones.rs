@@ -1,6 +1,8 @@
 //! Phones of IMS through a session controller: they attach, register again, call and de-register.
-//! Needs `CAP_NET_RAW`.
+//! Needs `CAP_NET_RAW`; past the kernel (`AF_XDP`), in two namespaces that a veth joins, root.
 
+use attack::{Namespace, Veth, enter};
+use driver::{DatagramSocket, ReceiveBatch, SocketOptions};
 use handset::{FleetConfig, Station};
 use machine::Duration;
 use runtime::{Ask, Carrier, PortId, PortSpec, Running, ShardSpec};
@@ -12,6 +14,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const PHONES: u32 = 200;
+/// Octets of ESP that a packet of the veth holds: what is longer goes in parts, by the kernel.
+const PACKET: usize = 1_500 - 20;
 /// Long, for a machine that does other things too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -19,7 +23,30 @@ fn at(last: u8, port: u16) -> SocketAddr {
     SocketAddr::from(([127, 203, 0, last], port))
 }
 
-fn controller() -> Running<Controller> {
+/// Where everything is.
+struct Places {
+    access: SocketAddr,
+    inside: SocketAddr,
+    core: SocketAddr,
+    /// Of phones, in the clear.
+    stations: Vec<SocketAddr>,
+    /// Whether ESP goes past the kernel, at both ends.
+    bypass: bool,
+}
+
+impl Places {
+    fn loopback() -> Self {
+        Self {
+            access: at(1, 5_060),
+            inside: at(2, 5_060),
+            core: at(2, 5_080),
+            stations: vec![at(10, 5_060), at(11, 5_060)],
+            bypass: false,
+        }
+    }
+}
+
+fn controller(places: &Places) -> Running<Controller> {
     let text = format!(
         r#"
         name = "sbc"
@@ -33,6 +60,7 @@ fn controller() -> Running<Controller> {
         [realm.ipsec]
         sets_max = 2000
         under_way_of_source_max = 1000
+        bypass = {bypass}
         [[realm]]
         name = "core"
         side = "core"
@@ -47,9 +75,10 @@ fn controller() -> Running<Controller> {
         from = "access"
         to = ["scscf"]
         "#,
-        access = at(1, 5_060),
-        inside = at(2, 5_060),
-        core = at(2, 5_080),
+        access = places.access,
+        inside = places.inside,
+        core = places.core,
+        bypass = places.bypass,
     );
     let config: ssc::config::Ssc = toml::from_str(&text).expect("it is a section");
     let mut issues = Vec::new();
@@ -60,17 +89,18 @@ fn controller() -> Running<Controller> {
     ssc::start(spec, Arc::new(config), Arc::new(Controller::new)).expect("it starts")
 }
 
-fn phones(ladder: Ladder) -> Running<Phones> {
-    let stations: Vec<Station> = (0u16..2)
-        .map(|number| Station {
-            clear: at(10 + number as u8, 5_060),
+fn phones(places: &Places, ladder: Ladder) -> Running<Phones> {
+    let stations: Vec<Station> = (0u16..)
+        .zip(&places.stations)
+        .map(|(number, clear)| Station {
+            clear: *clear,
             clear_port: PortId(1 + 2 * number),
             raw: PortId(2 + 2 * number),
         })
         .collect();
     let port = |id, listen, carrier| PortSpec { id, listen, carrier, ..PortSpec::default() };
-    let raw = Carrier::Raw { protocol: 50, bypass: false };
-    let mut ports = vec![port(PortId(0), at(2, 5_080), Carrier::default())];
+    let raw = Carrier::Raw { protocol: 50, bypass: places.bypass };
+    let mut ports = vec![port(PortId(0), places.core, Carrier::default())];
     for it in &stations {
         let address = SocketAddr::new(it.clear.ip(), 0);
         ports.push(port(it.clear_port, it.clear, Carrier::default()));
@@ -81,14 +111,14 @@ fn phones(ladder: Ladder) -> Running<Phones> {
             stations,
             phones: PHONES,
             first: 1,
-            pcscf: at(1, 5_060),
+            pcscf: places.access,
             preference: Preference { modes: vec![Mode::Transport], ..Preference::usual() },
             expires_s: 600,
             seed: 1,
         },
         server_port: 5_062,
         cards: 1..u64::from(PHONES) + 1,
-        core: (PortId(0), at(2, 5_080)),
+        core: (PortId(0), places.core),
         ladder: Arc::new(ladder),
         capture: None,
     };
@@ -117,7 +147,62 @@ fn rows(controller: &Running<Controller>, path: &str) -> Vec<serde_json::Value> 
 
 #[test]
 fn phones_of_two_addresses_attach_call_register_again_and_are_gone() {
-    let (controller, phones) = (controller(), phones(Ladder::built_in("VoLTE").unwrap()));
+    let places = Places::loopback();
+    let ladder = Ladder::built_in("VoLTE").unwrap();
+    live(controller(&places), phones(&places, ladder));
+}
+
+/// What the kernel has received of ESP at that address, by a raw socket beside others.
+fn witness(address: &str) -> DatagramSocket {
+    let options = SocketOptions { receive_buffer_bytes: 4 << 20, ..SocketOptions::default() };
+    DatagramSocket::raw(address.parse().unwrap(), 50, &options).unwrap()
+}
+
+#[test]
+fn phones_and_controller_do_the_same_past_the_kernel_of_each() {
+    let [near, far] = ["fleet-near", "fleet-far"]
+        .map(|place| Namespace::new(place).expect("namespaces need root and ip(8)"));
+    let ends = [(&near, "near0", "02:00:00:00:0a:01"), (&far, "far0", "02:00:00:00:0a:02")];
+    let addresses: [&[&str]; 2] =
+        [&["10.9.1.1/24", "10.9.1.2/24"], &["10.9.1.11/24", "10.9.1.12/24"]];
+    let [one, two] = [0, 1].map(|at: usize| {
+        let (namespace, interface, mac) = ends[at];
+        Veth { namespace, interface, addresses: addresses[at], mac }
+    });
+    Veth::pair(one, two).unwrap();
+    for (namespace, far, mac, interface) in
+        [(&near, "10.9.1.11", ends[1].2, "near0"), (&far, "10.9.1.1", ends[0].2, "far0")]
+    {
+        // Nobody has to be asked for: all that fits a packet passes by the kernel.
+        let words = ["neighbour", "replace", far, "lladdr", mac, "dev", interface];
+        namespace.ip(&[&words[..], &["nud", "permanent"]].concat()).unwrap();
+    }
+    let place = |text: &str| text.parse().unwrap();
+    let places = Places {
+        access: place("10.9.1.1:5060"),
+        inside: place("10.9.1.2:5060"),
+        core: place("10.9.1.12:5080"),
+        stations: vec![place("10.9.1.11:5060")],
+        bypass: true,
+    };
+    enter(near.name()).unwrap();
+    let (controller, at_controller) = (controller(&places), witness("10.9.1.1"));
+    enter(far.name()).unwrap();
+    let ladder = Ladder::built_in("VoLTE").unwrap();
+    let (phones, at_phones) = (phones(&places, ladder), witness("10.9.1.11"));
+    live(controller, phones);
+    let mut batch = ReceiveBatch::new();
+    for socket in [at_controller, at_phones] {
+        while batch.receive(&socket).unwrap() > 0 {
+            for it in batch.datagrams() {
+                assert!(it.bytes.len() > PACKET, "{} octets by the kernel", it.bytes.len());
+            }
+        }
+    }
+}
+
+/// Phones attach, register again, call and de-register.
+fn live(controller: Running<Controller>, phones: Running<Phones>) {
     let rate = 400.0;
     let length = Duration::from_secs_f64((f64::from(PHONES) - 0.5) / rate);
     let trial = Trial { rate, length, ..Trial::default() };

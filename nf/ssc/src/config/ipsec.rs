@@ -95,6 +95,21 @@ impl Ssc {
         sockets.flatten().collect()
     }
 
+    /// What `new` interrupts of ESP in the realms that stay.
+    #[must_use]
+    pub fn ipsec_interruptions(&self, new: &Self) -> Vec<Issue> {
+        let of = |(at, realm): (usize, &Realm)| {
+            let old = self.realm.iter().find(|it| it.name == realm.name)?.ipsec.as_ref()?;
+            let found = old.interruptions(realm.ipsec.as_ref()?).into_iter();
+            let named = |it: Issue| {
+                let what = format!("the realm {}: {}", realm.name, it.what);
+                Issue { what, ..it }.under(&format!("realm[{at}].ipsec"))
+            };
+            Some(found.map(named).collect::<Vec<_>>())
+        };
+        new.realm.iter().enumerate().filter_map(of).flatten().collect()
+    }
+
     /// Whether a port is one of IPsec's own.
     pub(crate) fn steers_esp(port: PortId) -> bool {
         (IPSEC_PORT.0..IPSEC_PORT.0 + IPSEC_PORTS).contains(&port.0)
@@ -113,6 +128,13 @@ impl Ssc {
             let clear = realm.clear();
             section.validate_at(&at, &clear, &realm.ips(), issues);
             section.validate_own(&at, &realm.ips(), &mut ips, issues);
+            // The node that stands by has no interface with it to open.
+            let held = realm.ips().into_iter().find(|ip| section.bypass && self.holds(*ip));
+            if let Some(ip) = held {
+                let what = format!("{ip} is on an interface of the pair's active node alone");
+                let hint = "leave the key out in a pair that holds the realm's addresses";
+                issues.push(Issue::new(format!("{at}.bypass"), what, hint));
+            }
         }
         let believes = |realm: &Realm| {
             let is_core = realm.side == Side::Core && realm.trusted;

@@ -45,7 +45,7 @@ struct Pair {
 
 fn node(set: Option<Key>, peer: &End) -> End {
     let ip = "192.0.2.2".parse().unwrap();
-    let address = Address { ip, raw: RAW, in_udp: Some((IN_UDP, Udp::PORT)) };
+    let address = Address { ip, raw: RAW, bypass: false, in_udp: Some((IN_UDP, Udp::PORT)) };
     let settings = Settings { addresses: vec![address], sets_max: 8 };
     let endpoint = Endpoint::new(settings, 0, SECRET, Time::ZERO);
     let outside = "192.0.2.2:0".parse().unwrap();

@@ -11,7 +11,7 @@ const IDLE: Duration = Duration::from_secs(900);
 /// An endpoint with sets of peers at these addresses.
 fn endpoint(peers: &[String]) -> (Endpoint, Vec<Key>) {
     let mut own = End::new("192.0.2.1", "192.0.2.1:0", 11);
-    let address = Address { ip: own.ip, raw: crate::world::RAW, in_udp: None };
+    let address = Address { ip: own.ip, raw: crate::world::RAW, bypass: false, in_udp: None };
     let settings = Settings { addresses: vec![address], sets_max: 2_000 };
     own.endpoint = Endpoint::new(settings, 0, 11, Time::ZERO);
     let sets = peers.iter().map(|peer| {

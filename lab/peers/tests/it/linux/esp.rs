@@ -59,7 +59,7 @@ impl End {
     /// Its indices are made of a secret: no two ends have the same.
     pub fn open(secret: u64) -> Self {
         let ip = IpAddr::from(OURS);
-        let addresses = vec![Address { ip, raw: RAW, in_udp: None }];
+        let addresses = vec![Address { ip, raw: RAW, bypass: false, in_udp: None }];
         let esp = Endpoint::new(Settings { addresses, sets_max: 64 }, 0, secret, Time::ZERO);
         let socket = DatagramSocket::raw(ip, ipsec::PROTOCOL, &SocketOptions::default()).unwrap();
         Self { esp, socket, receive: ReceiveBatch::new(), send: SendBatch::new() }
