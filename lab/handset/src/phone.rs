@@ -4,7 +4,7 @@
 use crate::text::{Draw, Register, Subscriber, line, transport};
 use aka::digest::{self, Challenge, SessionKeys};
 use aka::{Card, Freshness};
-use esp::{Inbound, Outbound, Udp};
+use esp::{Inbound, Keys, Outbound, Udp};
 use ipsec::{Associations, Endpoint, Lane, Path, Streams, Way};
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -587,12 +587,13 @@ impl Phone {
         if let Some(agreed) = &mut self.agreed {
             agreed.push_back(Agreed { agreement, keys: keys.clone() });
         }
-        let keys = choice.of.keys(keys)?;
-        let inbound = |it| Inbound::new(agreement.parameters(&it, End::Ue)?, keys.material()).ok();
+        let (algorithm, keys) = (choice.of.algorithm()?, choice.of.keys(keys)?);
+        let keys = Keys::new(algorithm, keys.material(), algorithm.is_legacy()).ok()?;
+        let inbound = |it| Inbound::with_keys(agreement.parameters(&it, End::Ue)?, &keys).ok();
         let mut outbound = |it| {
             let mut seed = [0; 16];
             seed[..8].copy_from_slice(&self.draw.number().to_be_bytes());
-            Outbound::new(agreement.parameters(&it, End::Ue)?, keys.material(), seed).ok()
+            Outbound::with_keys(agreement.parameters(&it, End::Ue)?, &keys, seed).ok()
         };
         let number = if in_udp { Udp::PORT } else { 0 };
         let path = Path {

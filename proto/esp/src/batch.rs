@@ -198,6 +198,7 @@ where
 {
     let all = || packets.iter().filter_map(|it| associations.association(it.association));
     all().for_each(cipher::fetch);
+    all().map(&transform).for_each(cipher::fetch);
     all().filter_map(|it| transform(it).key()).for_each(Key::prefetch);
 }
 
@@ -223,7 +224,7 @@ fn unprotect_some<S>(
 ) where
     S: Associations<Inbound> + ?Sized,
 {
-    fetch_all(associations, packets, |it: &Inbound| &it.transform);
+    fetch_all(associations, packets, Inbound::transform);
     let mut waiting: Vec<(usize, Waiting)> = Vec::with_capacity(packets.len());
     for (number, packet) in packets.iter_mut().enumerate() {
         let Some(association) = associations.association_mut(packet.association) else {
@@ -268,7 +269,7 @@ where
     S: Associations<Inbound> + ?Sized,
 {
     let transform = |number: usize| {
-        associations.association(packets[number].association).map(|it| &it.transform)
+        associations.association(packets[number].association).map(Inbound::transform)
     };
     let mut jobs: Vec<Job<'_>> = Vec::with_capacity(waiting.len());
     for (number, one) in waiting {

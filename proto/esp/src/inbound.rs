@@ -4,9 +4,10 @@ use crate::batch::{Notice, Packet};
 use crate::ip::{self, Head, Part, UDP_HEADER, Walk};
 use crate::lifetime::{Meter, Stage};
 use crate::plan::{ESP_HEADER, Frame, Plan};
-use crate::transform::Transform;
+use crate::selector::Carried;
+use crate::transform::{Keys, Transform};
 use crate::window::Window;
-use crate::{Dropped, Material, Mode, Parameters, Selector, Spi, Unfit, Usage};
+use crate::{Dropped, Material, Mode, Parameters, Spi, Unfit, Usage};
 use cipher::Op;
 use core::net::IpAddr;
 
@@ -41,21 +42,21 @@ pub struct Failures {
 /// An association by which packets come.
 #[derive(Debug)]
 pub struct Inbound {
-    pub(crate) transform: Transform,
+    keys: Keys,
     spi: Spi,
     extended: bool,
     is_udp: bool,
     pub(crate) is_tunnel: bool,
-    pub(crate) repair: Repair,
+    pub(crate) repair: Option<Box<Repair>>,
     block: u32,
     window: Option<Window>,
     /// The highest number that was told.
     told: u64,
     /// Where the other end is seen, if it may move.
-    peer: Option<(IpAddr, u16)>,
+    peer: Option<Box<(IpAddr, u16)>>,
     meter: Meter,
     failures: Failures,
-    pub(crate) selectors: Box<[Selector]>,
+    pub(crate) carried: Carried,
 }
 
 /// A packet whose ICV is looked at next.
@@ -93,35 +94,52 @@ impl Inbound {
         edge: u64,
         usage: Usage,
     ) -> Result<Self, Unfit> {
-        parameters.check()?;
+        let keys = Keys::of(&parameters, material)?;
+        Self::made(parameters, keys, edge, usage)
+    }
+
+    /// An association that shares its keys with others, and that nobody has used.
+    ///
+    /// # Errors
+    /// [`Unfit`]: the keys are of another algorithm, or may be shared with nobody.
+    pub fn with_keys(parameters: Parameters, keys: &Keys) -> Result<Self, Unfit> {
+        let keys = keys.shared(&parameters)?;
+        Self::made(parameters, keys, 0, Usage::default())
+    }
+
+    fn made(parameters: Parameters, keys: Keys, edge: u64, usage: Usage) -> Result<Self, Unfit> {
         let edge = edge.min(parameters.last());
-        let transform = Transform::new(parameters.algorithm, material, parameters.allows_legacy)?;
         let window = parameters.window;
         let peer = match (&parameters.mode, parameters.udp) {
-            (Mode::Tunnel(tunnel), Some(udp)) => Some((tunnel.remote, udp.remote)),
+            (Mode::Tunnel(tunnel), Some(udp)) => Some(Box::new((tunnel.remote, udp.remote))),
             _ => None,
         };
         Ok(Self {
-            transform,
+            keys,
             spi: parameters.spi,
             extended: parameters.extended,
             is_udp: parameters.udp.is_some(),
             is_tunnel: matches!(parameters.mode, Mode::Tunnel(_)),
-            repair: Repair::None,
+            repair: None,
             block: parameters.block,
             window: (window > 0).then(|| Window::new(window, edge)),
             told: edge,
             peer,
             meter: Meter::new(parameters.bounded(), usage),
             failures: Failures::default(),
-            selectors: parameters.selectors.into(),
+            carried: Carried::new(parameters.selectors),
         })
     }
 
     /// With checksums repaired behind a NAT.
     #[must_use]
     pub fn with_repair(self, repair: Repair) -> Self {
-        Self { repair, ..self }
+        Self { repair: (repair != Repair::None).then(|| Box::new(repair)), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn transform(&self) -> &Transform {
+        self.keys.transform()
     }
 
     /// Its index.
@@ -157,7 +175,9 @@ impl Inbound {
     /// Its peer has proven by another association that it sends from elsewhere now; of an
     /// association outside of UDP nothing changes.
     pub fn set_peer(&mut self, address: IpAddr, port: u16) {
-        self.peer = self.peer.map(|_| (address, port));
+        if let Some(peer) = &mut self.peer {
+            **peer = (address, port);
+        }
     }
 
     /// What has been dropped.
@@ -170,9 +190,12 @@ impl Inbound {
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
-            + self.transform.size()
+            + self.keys.size()
             + self.window.as_ref().map_or(0, Window::size)
-            + size_of_val(&*self.selectors)
+            + self.meter.size()
+            + self.repair.as_ref().map_or(0, |it| size_of_val(&**it))
+            + self.peer.as_ref().map_or(0, |it| size_of_val(&**it))
+            + self.carried.size()
     }
 
     /// Looks at all of a packet that can be looked at before its ICV.
@@ -187,7 +210,8 @@ impl Inbound {
         }
         let octets = &octets[..head.length];
         let (esp, from) = self.encapsulated(octets, &head)?;
-        let algorithm = self.transform.algorithm;
+        let transform = self.transform();
+        let algorithm = transform.algorithm;
         let text = esp + ESP_HEADER + algorithm.iv();
         let end = octets.len().checked_sub(algorithm.icv()).ok_or(Dropped::Short)?;
         let inside = end.checked_sub(text).filter(|inside| *inside >= 2);
@@ -208,12 +232,12 @@ impl Inbound {
         if algorithm.is_cbc() {
             iv[..field.len()].copy_from_slice(field);
         } else {
-            iv[..4].copy_from_slice(&self.transform.salt);
+            iv[..4].copy_from_slice(&transform.salt);
             iv[4..4 + field.len()].copy_from_slice(field);
         }
         let frame = Frame { base: packet.at, esp, end };
         let known = (number, self.extended);
-        let mut plan = Plan::new(&self.transform, Op::Unprotect, frame, iv, known);
+        let mut plan = Plan::new(transform, Op::Unprotect, frame, iv, known);
         plan.displace(buffer, number);
         let (text, end) = (packet.at + text, packet.at + end);
         Ok(Waiting { plan, head, text, end, number, from })
@@ -234,7 +258,7 @@ impl Inbound {
                     return Err(Dropped::Malformed);
                 }
                 let from = (head.source(octets), u16::from_be_bytes([udp[0], udp[1]]));
-                Ok((head.header + UDP_HEADER, self.peer.map(|_| from)))
+                Ok((head.header + UDP_HEADER, self.peer.as_ref().map(|_| from)))
             }
             _ => Err(Dropped::Encapsulation),
         }
@@ -276,10 +300,10 @@ impl Inbound {
                 notices.push(Notice::Edge { association, edge });
             }
         }
-        if let (Some(from), true) = (waiting.from, is_newest)
-            && self.peer != Some(from)
+        if let (Some(from), Some(peer), true) = (waiting.from, &mut self.peer, is_newest)
+            && **peer != from
         {
-            self.peer = Some(from);
+            **peer = from;
             notices.push(Notice::Moved { association, address: from.0, port: from.1 });
         }
         match self.meter.count(waiting.end - waiting.text) {

@@ -49,34 +49,46 @@ pub(crate) enum Stage {
     Hard,
 }
 
-/// A lifetime and what is used of it.
+/// What is used of a lifetime, which most have without an end.
 #[derive(Debug)]
 pub(crate) struct Meter {
     pub usage: Usage,
+    ends: Option<Box<Ends>>,
+}
+
+#[derive(Debug)]
+struct Ends {
     lifetime: Lifetime,
     stage: Stage,
 }
 
 impl Meter {
-    pub const fn new(lifetime: Lifetime, usage: Usage) -> Self {
-        Self { usage, lifetime, stage: Stage::Fresh }
+    pub fn new(lifetime: Lifetime, usage: Usage) -> Self {
+        let ends = Ends { lifetime, stage: Stage::Fresh };
+        Self { usage, ends: (lifetime != Lifetime::NONE).then(|| Box::new(ends)) }
     }
 
-    pub const fn is_expired(&self) -> bool {
-        self.lifetime.hard.is_reached(self.usage)
+    pub fn is_expired(&self) -> bool {
+        self.ends.as_ref().is_some_and(|it| it.lifetime.hard.is_reached(self.usage))
+    }
+
+    /// Octets on the heap.
+    pub fn size(&self) -> usize {
+        self.ends.as_ref().map_or(0, |_| size_of::<Ends>())
     }
 
     /// Counts a packet; the stage if it has come to a new one.
     pub fn count(&mut self, octets: usize) -> Option<Stage> {
         self.usage.packets += 1;
         self.usage.octets = self.usage.octets.saturating_add(octets as u64);
-        let stage = match self.lifetime {
+        let Ends { lifetime, stage: before } = &mut **self.ends.as_mut()?;
+        let stage = match lifetime {
             Lifetime { hard, .. } if hard.is_reached(self.usage) => Stage::Hard,
             Lifetime { soft, .. } if soft.is_reached(self.usage) => Stage::Soft,
             _ => Stage::Fresh,
         };
-        let is_new = stage > self.stage;
-        self.stage = stage;
+        let is_new = stage > *before;
+        *before = stage;
         is_new.then_some(stage)
     }
 }

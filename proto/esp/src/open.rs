@@ -4,7 +4,7 @@ use crate::batch::{Packet, Passed};
 use crate::checksum::{folded, sum, updated};
 use crate::inbound::{Repair, Waiting};
 use crate::ip::{self, Head, Part, UDP_HEADER, Walk, set_next};
-use crate::selector::{Way, check};
+use crate::selector::Way;
 use crate::tunnel::{decapsulate, outer_class};
 use crate::{Dropped, Inbound};
 use core::net::IpAddr;
@@ -27,7 +27,7 @@ impl Inbound {
             true => (waiting.text, tunnelled(buffer, packet.at, waiting, Payload { end, next })?),
             false => self.transport(buffer, packet.at, waiting, Payload { end, next })?,
         };
-        check(&self.selectors, Way::In, &buffer[at..end])?;
+        self.carried.check(Way::In, &buffer[at..end])?;
         packet.at = at;
         packet.length = end - at;
         Ok(Passed::Data)
@@ -56,7 +56,9 @@ impl Inbound {
         }
         let packet = &mut buffer[at..end];
         set_next(packet, &head, next)?;
-        repair(self.repair, packet);
+        if let Some(it) = &self.repair {
+            repair(**it, packet);
+        }
         Ok((at, end))
     }
 }
@@ -99,9 +101,6 @@ fn tunnelled(
 
 /// Makes the checksum right that a NAT has made wrong by changing addresses.
 fn repair(repair: Repair, packet: &mut [u8]) {
-    if repair == Repair::None {
-        return;
-    }
     let Ok(head) = Head::read(packet, Walk::Upper) else { return };
     let at = match head.next {
         ip::TCP => head.header + 16,

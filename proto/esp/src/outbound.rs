@@ -5,10 +5,10 @@ use crate::checksum::{folded, sum};
 use crate::ip::{self, Head, Part, UDP_HEADER, Walk, set_next};
 use crate::lifetime::{Meter, Stage};
 use crate::plan::{ESP_HEADER, Frame, Plan};
-use crate::selector::{Way, check};
-use crate::transform::Transform;
+use crate::selector::{Carried, Way};
+use crate::transform::{Keys, Transform};
 use crate::tunnel::Inner;
-use crate::{Dropped, Material, Mode, Parameters, Selector, Spi, Tunnel, Udp, Unfit, Usage};
+use crate::{Dropped, Material, Mode, Parameters, Spi, Tunnel, Udp, Unfit, Usage};
 use cipher::Op;
 use core::net::IpAddr;
 use zeroize::Zeroize;
@@ -17,7 +17,7 @@ use zeroize::Zeroize;
 /// numbers.
 #[derive(Debug)]
 pub struct Outbound {
-    transform: Transform,
+    keys: Keys,
     spi: Spi,
     extended: bool,
     /// The last number that was used.
@@ -32,7 +32,7 @@ pub struct Outbound {
     tunnel: Option<Box<Tunnel>>,
     udp: Option<Udp>,
     meter: Meter,
-    selectors: Box<[Selector]>,
+    carried: Carried,
 }
 
 /// What IVs of CBC are made of beside the number.
@@ -75,15 +75,28 @@ impl Outbound {
         material: Material<'_>,
         seed: [u8; 16],
     ) -> Result<Self, Unfit> {
-        parameters.check()?;
-        let transform = Transform::new(parameters.algorithm, material, parameters.allows_legacy)?;
+        let keys = Keys::of(&parameters, material)?;
+        Self::made(parameters, keys, seed)
+    }
+
+    /// An association that shares its keys with others, and that nobody has used. `seed` as in
+    /// [`Outbound::new`].
+    ///
+    /// # Errors
+    /// [`Unfit`]: the keys are of another algorithm, or may be shared with nobody.
+    pub fn with_keys(parameters: Parameters, keys: &Keys, seed: [u8; 16]) -> Result<Self, Unfit> {
+        let keys = keys.shared(&parameters)?;
+        Self::made(parameters, keys, seed)
+    }
+
+    fn made(parameters: Parameters, keys: Keys, seed: [u8; 16]) -> Result<Self, Unfit> {
         let (last, lifetime) = (parameters.last(), parameters.bounded());
         let tunnel = match parameters.mode {
             Mode::Transport => None,
             Mode::Tunnel(tunnel) => Some(Box::new(tunnel)),
         };
         Ok(Self {
-            transform,
+            keys,
             spi: parameters.spi,
             extended: parameters.extended,
             used: 0,
@@ -95,7 +108,7 @@ impl Outbound {
             tunnel,
             udp: parameters.udp,
             meter: Meter::new(lifetime, Usage::default()),
-            selectors: parameters.selectors.into(),
+            carried: Carried::new(parameters.selectors),
         })
     }
 
@@ -194,7 +207,7 @@ impl Outbound {
     #[must_use]
     pub fn growth(&self, length: usize, header: usize) -> usize {
         let inside = if self.tunnel.is_some() { length } else { length.saturating_sub(header) };
-        let algorithm = self.transform.algorithm;
+        let algorithm = self.transform().algorithm;
         self.tunnel.as_ref().map_or(0, |it| it.header())
             + self.udp.map_or(0, |_| UDP_HEADER)
             + ESP_HEADER
@@ -208,13 +221,15 @@ impl Outbound {
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
-            + self.transform.size()
+            + self.keys.size()
             + self.tunnel.as_ref().map_or(0, |it| size_of_val(&**it))
-            + size_of_val(&*self.selectors)
+            + self.meter.size()
+            + self.carried.size()
     }
 
-    pub(crate) const fn transform(&self) -> &Transform {
-        &self.transform
+    #[inline]
+    pub(crate) fn transform(&self) -> &Transform {
+        self.keys.transform()
     }
 
     /// Writes all of a packet but what the cipher writes; its number is spent.
@@ -231,7 +246,7 @@ impl Outbound {
         let head = Head::read(octets, Walk::Insertion)?;
         let octets = &octets[..head.length];
         if !packet.is_dummy {
-            check(&self.selectors, Way::Out, octets)?;
+            self.carried.check(Way::Out, octets)?;
         }
         if self.tunnel.is_none() && head.part != Part::Whole {
             return Err(Dropped::Fragment);
@@ -268,7 +283,7 @@ impl Outbound {
         packet.at = layout.frame.base;
         packet.length = layout.length;
         let number = (number, self.extended);
-        let mut plan = Plan::new(&self.transform, Op::Protect, layout.frame, iv, number);
+        let mut plan = Plan::new(self.transform(), Op::Protect, layout.frame, iv, number);
         plan.displace(buffer, number.0);
         Ok(plan)
     }
@@ -312,7 +327,7 @@ impl Outbound {
     }
 
     fn layout(&self, packet: &Packet, head: &Head) -> Result<Layout, Dropped> {
-        let algorithm = self.transform.algorithm;
+        let algorithm = self.transform().algorithm;
         let (header, own) = match &self.tunnel {
             None => (head.header, head.header),
             Some(tunnel) => (tunnel.header(), 0),
@@ -368,7 +383,7 @@ impl Outbound {
         whole[esp..esp + 4].copy_from_slice(&self.spi.0.to_be_bytes());
         whole[esp + 4..esp + 8].copy_from_slice(&[a, b, c, d]);
         let (field, iv) = self.iv(number);
-        let count = self.transform.algorithm.iv();
+        let count = self.transform().algorithm.iv();
         whole[esp + ESP_HEADER..][..count].copy_from_slice(&field[..count]);
         let trailer = &mut whole[end - layout.pad - 2..end];
         for (octet, value) in trailer.iter_mut().zip(1u8..) {
@@ -386,7 +401,7 @@ impl Outbound {
     /// The IV of CBC must not be foreseen: it is the number, SPI and a secret seed, encrypted as a
     /// first block under an IV of zeros (SP 800-38A appendix C).
     fn iv(&self, number: u64) -> ([u8; 16], [u8; 16]) {
-        let algorithm = self.transform.algorithm;
+        let algorithm = self.transform().algorithm;
         let unique = (number ^ u64::from(self.spi.0) << 32).to_be_bytes();
         let (mut field, mut iv) = ([0; 16], [0; 16]);
         if algorithm.is_cbc() {
@@ -396,7 +411,7 @@ impl Outbound {
             }
         } else {
             field[..8].copy_from_slice(&unique);
-            iv[..4].copy_from_slice(&self.transform.salt);
+            iv[..4].copy_from_slice(&self.transform().salt);
             iv[4..12].copy_from_slice(&unique);
         }
         (field, iv)

@@ -1,9 +1,11 @@
 //! What is made of an algorithm and its keys.
 
+use crate::Parameters;
 use crate::algorithm::{Algorithm, Encryption, Integrity, Material, SALT, Unfit};
 use crate::legacy::Legacy;
 use cipher::{Key, Suite};
 use core::fmt;
+use std::sync::Arc;
 use zeroize::Zeroize;
 
 /// What does the work.
@@ -63,6 +65,59 @@ impl Transform {
             Engine::Cipher(key) => key.size() - size_of::<Key>(),
             Engine::Legacy(legacy) => legacy.size(),
         }
+    }
+}
+
+/// An algorithm with its keys, for the associations that share them: the four of a phone have one
+/// key (TS 33.203 §7.1).
+#[derive(Clone, Debug)]
+pub struct Keys(Arc<Transform>);
+
+impl Keys {
+    /// An algorithm with its keys; MD5 and 3DES only if they are allowed.
+    ///
+    /// # Errors
+    /// [`Unfit::EncryptionKey`], [`Unfit::IntegrityKey`], [`Unfit::Legacy`].
+    pub fn new(
+        algorithm: Algorithm,
+        material: Material<'_>,
+        allows_legacy: bool,
+    ) -> Result<Self, Unfit> {
+        Ok(Self(Arc::new(Transform::new(algorithm, material, allows_legacy)?)))
+    }
+
+    /// Those of one association alone.
+    pub(crate) fn of(parameters: &Parameters, material: Material<'_>) -> Result<Self, Unfit> {
+        parameters.check()?;
+        Self::new(parameters.algorithm, material, parameters.allows_legacy)
+    }
+
+    /// The same for another association.
+    pub(crate) fn shared(&self, parameters: &Parameters) -> Result<Self, Unfit> {
+        parameters.check()?;
+        let algorithm = self.0.algorithm;
+        if algorithm != parameters.algorithm {
+            return Err(Unfit::EncryptionKey);
+        }
+        if algorithm.is_legacy() && !parameters.allows_legacy {
+            return Err(Unfit::Legacy);
+        }
+        // Whoever shares a key has none of its own.
+        if parameters.sole_key {
+            return Err(Unfit::SharedKey);
+        }
+        Ok(self.clone())
+    }
+
+    #[inline]
+    pub(crate) fn transform(&self) -> &Transform {
+        &self.0
+    }
+
+    /// Octets on the heap: the part of one of those that share them.
+    pub(crate) fn size(&self) -> usize {
+        let counts = 2 * size_of::<usize>();
+        (counts + size_of::<Transform>() + self.0.size()) / Arc::strong_count(&self.0)
     }
 }
 

@@ -11,7 +11,39 @@ pub const WINDOW_MAX: u16 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Window {
     edge: u64,
-    bits: Box<[u64]>,
+    bits: Bits,
+}
+
+/// Its bits: of the narrowest window they stand in the association itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Bits {
+    One([u64; 1]),
+    Many(Box<[u64]>),
+}
+
+impl Bits {
+    fn new(words: usize) -> Self {
+        match words {
+            0 | 1 => Self::One([u64::MAX]),
+            _ => Self::Many(vec![u64::MAX; words].into_boxed_slice()),
+        }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::One(words) => words,
+            Self::Many(words) => words,
+        }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        match self {
+            Self::One(words) => words,
+            Self::Many(words) => words,
+        }
+    }
 }
 
 impl Window {
@@ -19,7 +51,7 @@ impl Window {
     /// multiple of 64 between [`WINDOW_MIN`] and [`WINDOW_MAX`].
     pub fn new(width: u16, edge: u64) -> Self {
         let words = usize::from(width.clamp(WINDOW_MIN, WINDOW_MAX)).div_ceil(64);
-        Self { edge, bits: vec![u64::MAX; words].into_boxed_slice() }
+        Self { edge, bits: Bits::new(words) }
     }
 
     /// The highest number that was seen.
@@ -28,12 +60,15 @@ impl Window {
     }
 
     pub fn width(&self) -> u64 {
-        64 * self.bits.len() as u64
+        64 * self.bits.words().len() as u64
     }
 
     /// Octets on the heap.
     pub fn size(&self) -> usize {
-        size_of_val(&*self.bits)
+        match &self.bits {
+            Bits::One(_) => 0,
+            Bits::Many(words) => size_of_val(&**words),
+        }
     }
 
     /// The number of which a packet has the lower half (Appendix A2.2): the one near the window.
@@ -71,14 +106,14 @@ impl Window {
             return Err(Dropped::Old);
         }
         let (word, bit) = self.place(number);
-        if self.bits[word] & bit == 0 { Ok(()) } else { Err(Dropped::Replayed) }
+        if self.bits.words()[word] & bit == 0 { Ok(()) } else { Err(Dropped::Replayed) }
     }
 
     /// All numbers up to `edge` count as seen, and those that did before.
     pub fn skip(&mut self, edge: u64) {
         if edge >= self.edge {
             self.edge = edge;
-            self.bits.fill(u64::MAX);
+            self.bits.words_mut().fill(u64::MAX);
         }
     }
 
@@ -86,16 +121,16 @@ impl Window {
     pub fn take(&mut self, number: u64) -> bool {
         let ahead = number.saturating_sub(self.edge);
         if ahead >= self.width() {
-            self.bits.fill(0);
+            self.bits.words_mut().fill(0);
         } else {
             for passed in self.edge + 1..=self.edge + ahead {
                 let (word, bit) = self.place(passed);
-                self.bits[word] &= !bit;
+                self.bits.words_mut()[word] &= !bit;
             }
         }
         self.edge = self.edge.max(number);
         let (word, bit) = self.place(number);
-        self.bits[word] |= bit;
+        self.bits.words_mut()[word] |= bit;
         ahead > 0
     }
 }

@@ -19,6 +19,7 @@
 mod associations;
 mod choose;
 mod ipsec;
+mod kept;
 mod list;
 mod mechanism;
 pub mod rules;
@@ -26,5 +27,6 @@ pub mod rules;
 pub use associations::{Agreement, Association, End, Pair, Peer, Transport};
 pub use choose::{Choice, Preference, choose, choose_server};
 pub use ipsec::{Alg, Ealg, EspKeys, Ipsec, Mode, Protocol};
+pub use kept::Kept;
 pub use list::{LIST_MAX, List, OCTETS_MAX};
 pub use mechanism::{Mechanism, Name, Q};

@@ -1,6 +1,6 @@
 //! What a proxy lets pass, and with what words it refuses (RFC 3329 §2.3.1, TS 24.229 §5.2.2).
 
-use crate::{Choice, List, Preference, choose};
+use crate::{Choice, Kept, List, Preference, choose};
 
 wire::rows! {
     /// Why a request is refused.
@@ -95,7 +95,7 @@ pub fn unprotected(asked: Asked, client: &List, own: &Preference) -> Result<Choi
 pub fn protected(
     asked: Asked,
     lists: (&List, &List),
-    agreed: (&List, &List),
+    agreed: (&Kept, &Kept),
     is_register: bool,
 ) -> Result<(), Refused> {
     let ((client, verify), (agreed_client, agreed_server)) = (lists, agreed);
@@ -108,13 +108,13 @@ pub fn protected(
     if verify.is_empty() {
         return Err(Refused::NoVerify);
     }
-    if !verify.is_same(agreed_server) {
+    if !agreed_server.is_same(&Kept::of(verify)) {
         return Err(Refused::OtherVerify);
     }
     if is_register && client.is_empty() {
         return Err(Refused::NoClient);
     }
-    if is_register && !client.is_same(agreed_client) {
+    if is_register && !agreed_client.is_same(&Kept::of(client)) {
         return Err(Refused::OtherClient);
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::metrics::Metric;
 use crate::request::of_mode;
 use crate::set::{Associated, Set, Stage};
 use aka::digest::SessionKeys;
-use esp::{Inbound, Outbound, Parameters, Udp};
+use esp::{Inbound, Keys, Outbound, Parameters, Udp};
 use ipsec::{Address, Associations, Endpoint, Path};
 use machine::slots::Key;
 use machine::{Duration, Time};
@@ -121,7 +121,7 @@ impl Access {
         let associated = Associated { key: reserved, own, keys: kept, spent: 0 };
         self.table.associate(key, associated, keys);
         if let Some(set) = self.table.at_mut(key) {
-            set.server = preference.list(&own, own.mode);
+            set.server = preference.list(&own, own.mode).into();
             set.identity.port = door;
         }
         self.table.advance(key, Stage::Challenged, now + challenge);
@@ -203,16 +203,18 @@ impl Access {
         owner: u32,
     ) -> Option<Associations> {
         let [to_server, to_phone_client, to_phone_server, to_client] = agreement.associations()?;
-        let keys = agreement.pcscf.ipsec.keys(keys)?;
+        let (ipsec, keys) = (agreement.pcscf.ipsec, agreement.pcscf.ipsec.keys(keys)?);
+        let algorithm = ipsec.algorithm()?;
+        let keys = Keys::new(algorithm, keys.material(), algorithm.is_legacy()).ok()?;
         let block = Endpoint::block(self.pair.is_on());
         let parameters =
             |association| -> Option<Parameters> { agreement.parameters(&association, End::Pcscf) };
-        let inbound = |association| Inbound::new(parameters(association)?, keys.material()).ok();
+        let inbound = |association| Inbound::with_keys(parameters(association)?, &keys).ok();
         let mut outbound = |association| {
             let mut seed = [0; 16];
             self.random.fill_bytes(&mut seed);
             let parameters = Parameters { block, ..parameters(association)? };
-            Outbound::new(parameters, keys.material(), seed).ok()
+            Outbound::with_keys(parameters, &keys, seed).ok()
         };
         Some(Associations {
             inbound: [Some(inbound(to_server)?), Some(inbound(to_client)?)],

@@ -211,7 +211,7 @@ impl Access {
             }
         }
         if let Some(set) = self.table.at(key).filter(|set| set.stage == Stage::Challenged) {
-            rewrite::with_server(at.message, &set.server, draft);
+            rewrite::with_server(at.message, &set.server.list(), draft);
         }
     }
 

@@ -11,7 +11,7 @@ use machine::slots::Key;
 use machine::{Duration, Time};
 use runtime::Flow;
 use secagree::rules::{self, Asked, Refused};
-use secagree::{Choice, List, Mode, Preference};
+use secagree::{Choice, Kept, List, Mode, Preference};
 use sip::view::Contact;
 use sip::{Header, Message, Method};
 use std::net::{IpAddr, SocketAddr};
@@ -56,7 +56,7 @@ impl Access {
             self.failures.note(at.now, &impi, at.flow.remote, refusal.why.as_str());
         }
         let fields =
-            vec![("impi", Value::Text(impi.into())), ("text", refusal.why.as_str().into())];
+            vec![("impi", Value::Text(impi.to_vec())), ("text", refusal.why.as_str().into())];
         self.trails.push(Event::AgreementFailed, *at.flow, at.message.call_id(), fields);
         if at.message.method() == Method::Ack || !at.message.is_request() {
             return Verdict::Dropped;
@@ -92,6 +92,7 @@ impl Access {
         let choice = rules::unprotected(asked, &client, &own)
             .map_err(|why| refusal(why, row_server(&own, &self.rows[at.realm])))?;
         let known = self.table.by_register(register).and_then(|key| self.table.at(key));
+        let client = Kept::from(client);
         if let Some(known) = known {
             // A copy: another REGISTER with its number was looked at by nobody.
             if known.impi != registrant.impi || !known.client.is_same(&client) {
@@ -263,7 +264,7 @@ impl Access {
             (&set.client, &set.server),
             is_first,
         )
-        .map_err(|why| refusal(why, Some(set.server.clone())))?;
+        .map_err(|why| refusal(why, Some(set.server.list())))?;
         // Its answer comes to the port by which the function knows it, whatever its Via says.
         let via = at.message.via();
         let asks_rport =
@@ -294,7 +295,8 @@ impl Access {
             return Ok(key);
         }
         let keys = self.table.by_identity(self.known_by(at.flow));
-        let is_it = |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(verify));
+        let said = Kept::of(verify);
+        let is_it = |key: &&Key| self.table.at(**key).is_some_and(|set| set.server.is_same(&said));
         let found = keys.iter().rev().find(is_it).copied();
         found.ok_or_else(|| {
             let why = if verify.is_empty() { Refused::NoVerify } else { Refused::OtherVerify };
@@ -315,10 +317,11 @@ impl Access {
             return Err(Refusal::new(403, Metric::Unprotected, why));
         };
         let stands = matches!(set.stage, Stage::Current | Stage::Old);
+        let kept = Kept::of(&client);
         // The node before may have had a challenge for it already, and told of that.
         let known = self.table.by_register(register).and_then(|key| self.table.at(key));
         let is_known = known.is_some_and(|it| {
-            it.stage == Stage::Challenged && it.impi == set.impi && it.client.is_same(&client)
+            it.stage == Stage::Challenged && it.impi == set.impi && it.client.is_same(&kept)
         });
         let offers = stands && set.register != Some(register) && !is_known;
         let choice = offers
@@ -327,7 +330,7 @@ impl Access {
                 secagree::choose(&client, &own)
             })
             .flatten();
-        let next = choice.map(|choice| again(set, Some(choice), client, register));
+        let next = choice.map(|choice| again(set, Some(choice), kept, register));
         let call_id = registration.call_id.clone();
         self.table.registers(key, register, registration);
         if let Some(mut next) = next {
@@ -340,7 +343,7 @@ impl Access {
 }
 
 /// The offer of a phone that has an agreement.
-pub(crate) fn again(set: &Set, choice: Option<Choice>, client: List, register: (u64, u32)) -> Set {
+pub(crate) fn again(set: &Set, choice: Option<Choice>, client: Kept, register: (u64, u32)) -> Set {
     Set {
         realm: set.realm,
         impi: set.impi.clone(),

@@ -2,7 +2,7 @@
 
 use crate::charging::OWN;
 use crate::refusal::Refusal;
-use crate::set::{IMPI_OCTETS_MAX, cut};
+use crate::set::{IMPI_OCTETS_MAX, Impi, cut};
 use aka::digest::{SessionKeys, has_keys, mark, take_keys};
 use secagree::List;
 use secagree::rules::without_tag;
@@ -41,7 +41,7 @@ const CREDENTIALS: HeaderSet = HeaderSet::of(&[Header::Authorization, Header::Pr
 /// Who registers, and what it says of itself as the core is told it.
 #[derive(Debug)]
 pub(crate) struct Registrant {
-    pub impi: Box<[u8]>,
+    pub impi: Impi,
     /// Whether it answers a challenge with nothing: its card has not believed the network.
     pub disbelieves: bool,
     /// Lines of credentials.
@@ -65,7 +65,7 @@ impl Registrant {
             let read = read.map_err(|_| UNREADABLE)?;
             let is_empty = read.response.is_empty() && read.auts.is_none();
             disbelieves = is_empty && !read.nonce.is_empty();
-            impi = Some(Box::from(&*read.username));
+            impi = Some(Impi::from(&*read.username));
             line(&mut credentials, "Authorization", &value);
         }
         for given in message.lines_of(Header::ProxyAuthorization) {
@@ -73,7 +73,7 @@ impl Registrant {
             mark(given.value, None, &mut value).map_err(|_| UNREADABLE)?;
             line(&mut credentials, "Proxy-Authorization", &value);
         }
-        let impi: Box<[u8]> = impi.unwrap_or_else(|| of_public(message.to().uri).into());
+        let impi: Impi = impi.unwrap_or_else(|| of_public(message.to().uri).into());
         match (1..=IMPI_OCTETS_MAX).contains(&impi.len()) {
             true => Ok(Self { impi, disbelieves, credentials }),
             false => Err(UNKEPT),
@@ -88,7 +88,7 @@ fn of_public(uri: &[u8]) -> &[u8] {
 }
 
 /// The private identity that a message seems to be of, for people to read.
-pub(crate) fn seeming(message: &Message<'_>) -> Box<[u8]> {
+pub(crate) fn seeming(message: &Message<'_>) -> Impi {
     let of = |value: &[u8]| aka::digest::Credentials::read(value).ok().map(|it| cut(&it.username));
     let said = message.lines_of(Header::Authorization).find_map(|line| of(line.value));
     said.unwrap_or_else(|| cut(of_public(message.to().uri)))

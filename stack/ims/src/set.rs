@@ -12,8 +12,9 @@ use ipsec::Lane;
 use machine::slots::{Key, Reuse};
 use machine::{Duration, Time};
 use runtime::PortId;
-use secagree::{Choice, Ipsec, List};
+use secagree::{Choice, Ipsec, Kept};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 /// A set outlives its registration by this (TS 24.229 §5.2.2).
 pub(crate) const BEYOND_S: u64 = 30;
@@ -64,6 +65,9 @@ impl Stage {
         matches!(self, Self::Offered | Self::Challenged | Self::Proven)
     }
 }
+
+/// A private identity, which several places have.
+pub(crate) type Impi = Arc<[u8]>;
 
 /// A REGISTER: the hash of its Call-ID and source, and its number.
 pub(crate) type Register = (u64, u32);
@@ -117,7 +121,7 @@ pub(crate) struct Set {
     /// The index of its realm.
     pub realm: usize,
     /// The private identity, as the phone says; proven when the core accepts.
-    pub impi: Box<[u8]>,
+    pub impi: Impi,
     /// Whose registration under way it is.
     pub source: IpAddr,
     /// The last REGISTER that came by it, or that offered it, and what that says.
@@ -128,10 +132,10 @@ pub(crate) struct Set {
     /// Whether the phone began it in the clear: then it may have no others.
     pub is_from_clear: bool,
     /// What its phone has offered by its associations, the newest first.
-    pub offers: [Option<Key>; OFFERS_MAX],
+    pub offers: Option<Box<[Option<Key>; OFFERS_MAX]>>,
     /// Security-Client and Security-Server.
-    pub client: List,
-    pub server: List,
+    pub client: Kept,
+    pub server: Kept,
     pub choice: Option<Choice>,
     /// Our address.
     pub local: IpAddr,
@@ -150,15 +154,15 @@ impl Default for Set {
         Self {
             stage: Stage::Offered,
             realm: 0,
-            impi: Box::default(),
+            impi: Impi::default(),
             source: nowhere,
             register: None,
             registration: Registration::default(),
             begun: 0,
             is_from_clear: false,
-            offers: [None; OFFERS_MAX],
-            client: List::default(),
-            server: List::default(),
+            offers: None,
+            client: Kept::default(),
+            server: Kept::default(),
             choice: None,
             local: nowhere,
             inside: nowhere,
@@ -190,8 +194,9 @@ impl Set {
 
     /// Its phone offers another agreement by it; the one that makes way if nobody has answered it.
     pub fn offers(&mut self, key: Key) -> Option<Key> {
-        self.offers.rotate_right(1);
-        self.offers[0].replace(key)
+        let offers = self.offers.get_or_insert_default();
+        offers.rotate_right(1);
+        offers[0].replace(key)
     }
 
     /// Where a datagram to the phone goes inside: by the lane of its server port, from our client
@@ -204,6 +209,6 @@ impl Set {
 }
 
 /// Octets of a private identity that are kept.
-pub(crate) fn cut(impi: &[u8]) -> Box<[u8]> {
+pub(crate) fn cut(impi: &[u8]) -> Impi {
     impi[..impi.len().min(IMPI_OCTETS_MAX)].into()
 }

@@ -1,7 +1,7 @@
 //! All agreements of a shard, found by REGISTER, by the phone's flow, by private identity.
 
 use crate::keys;
-use crate::set::{Associated, Identity, Register, Registration, Set, Stage};
+use crate::set::{Associated, Identity, Impi, Register, Registration, Set, Stage};
 use crate::sources::{Class, Sources};
 use crate::spent::Spent;
 use crate::vacated::Vacated;
@@ -50,7 +50,7 @@ pub(crate) struct Table {
     sets: Slots<Set>,
     by_register: BTreeMap<Register, Key>,
     by_identity: BTreeMap<Identity, Vec<Key>>,
-    by_impi: BTreeMap<Box<[u8]>, Phone>,
+    by_impi: BTreeMap<Impi, Phone>,
     /// Those that nobody has proven yet, by a hash of the private identity that they claim.
     claimed: BTreeSet<(u64, u32)>,
     /// Those that are challenged, by the hash of their private identity.
@@ -173,7 +173,7 @@ impl Table {
         let Some(phone) = self.by_impi.get_mut(impi) else { return false };
         phone.registered.retain(|other| *other != public);
         if stands && phone.registered.len() < REGISTERED_MAX {
-            phone.registered.push(public);
+            put(&mut phone.registered, public);
         }
         !phone.registered.is_empty()
     }
@@ -211,11 +211,11 @@ impl Table {
         set.usage.proven = self.begun;
         let (impi, expires) = (set.impi.clone(), set.expires);
         self.claimed.remove(&(keys::hash(self.secret, &impi), key.index));
-        self.by_identity.entry(identity).or_default().push(key);
+        put(self.by_identity.entry(identity).or_default(), key);
         self.vacated.remove(identity);
         self.advance(key, Stage::Proven, expires);
         let keys = &mut self.by_impi.entry(impi).or_default().keys;
-        keys.push(key);
+        put(keys, key);
         if keys.len() <= SETS_OF_PHONE_MAX {
             return None;
         }
@@ -304,7 +304,7 @@ impl Table {
 
     /// Takes an agreement out of all indices and counts; its private identity and where its
     /// associations are.
-    fn unlist(&mut self, key: Key) -> Option<(Box<[u8]>, Option<Key>)> {
+    fn unlist(&mut self, key: Key) -> Option<(Impi, Option<Key>)> {
         self.advance(key, Stage::Ending, Time::MAX);
         let set = self.sets.at_mut(key)?;
         let (source, class, begun) = (set.source, Class::of(set), set.begun);
@@ -397,13 +397,14 @@ impl Table {
         let sets = &self.sets;
         let order = |key: &Key| sets.at(*key).map_or(0, |set| set.usage.proven);
         let by_identity = self.by_identity.entry(identity).or_default();
-        by_identity.push(key);
+        put(by_identity, key);
         by_identity.sort_by_key(order);
         let phone = self.by_impi.entry(impi).or_default();
-        phone.keys.push(key);
+        put(&mut phone.keys, key);
         phone.keys.sort_by_key(order);
         phone.registered = copy.registered;
         phone.registered.truncate(REGISTERED_MAX);
+        phone.registered.shrink_to_fit();
         true
     }
 
@@ -440,6 +441,12 @@ impl Table {
         self.sets.expire(now, due);
         self.vacated.expire(now);
     }
+}
+
+/// Puts one behind the others, of which there are few: no room is taken for more.
+fn put<T>(few: &mut Vec<T>, one: T) {
+    few.reserve_exact(1);
+    few.push(one);
 }
 
 fn unlist<K: Ord>(index: &mut BTreeMap<K, Vec<Key>>, at: &K, key: Key) {

@@ -1,7 +1,7 @@
 //! Flows that have lost their last set while the function still has a registration of their phone
 //! there: nobody else gets them until that is over.
 
-use crate::set::Identity;
+use crate::set::{Identity, Impi};
 use core::ops::Bound::{Excluded, Unbounded};
 use machine::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ const FLOWS_MAX: usize = ipsec::SETS_MAX as usize;
 /// The flows, and whose they are until when.
 #[derive(Debug, Default)]
 pub(crate) struct Vacated {
-    flows: BTreeMap<Identity, (Box<[u8]>, Time)>,
+    flows: BTreeMap<Identity, (Impi, Time)>,
     /// The first to end first.
     until: BTreeSet<(Time, Identity)>,
     /// Those that changed since they were told, while anybody is told.
@@ -32,7 +32,7 @@ impl Vacated {
     }
 
     /// The last set of a flow has ended before its registration.
-    pub fn put(&mut self, identity: Identity, impi: Box<[u8]>, until: Time) {
+    pub fn put(&mut self, identity: Identity, impi: Impi, until: Time) {
         self.remove(identity);
         self.flows.insert(identity, (impi, until));
         self.until.insert((until, identity));

@@ -2,7 +2,7 @@
 
 use crate::{PHONE, list, network};
 use secagree::rules::{Asked, Refused, protected, unprotected, without_tag};
-use secagree::{List, Mode, Preference};
+use secagree::{Kept, List, Mode, Preference};
 
 const RIGHT: Asked = Asked { require: true, proxy_require: true, supported: false, vias: 1 };
 
@@ -38,8 +38,8 @@ fn lists_that_have_changed_on_the_way_are_refused() {
     let other = List(server.0[..1].to_vec());
     let none = List::default();
     let is = |asked, client: &List, verify: &List, is_register| {
-        let agreed = (&list(PHONE), &server);
-        protected(asked, (client, verify), agreed, is_register).err()
+        let agreed = [&list(PHONE), &server].map(Kept::of);
+        protected(asked, (client, verify), (&agreed[0], &agreed[1]), is_register).err()
     };
     assert_eq!(is(RIGHT, &client, &server, true), None);
     assert_eq!(is(RIGHT, &none, &server, false), None, "an INVITE has no Security-Client");
