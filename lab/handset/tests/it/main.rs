@@ -14,4 +14,5 @@ mod reg_event;
 mod scscf;
 mod seeds;
 mod trails;
+mod upgrade;
 mod world;

@@ -133,6 +133,8 @@ pub struct World {
     pub subscribed: Option<String>,
     /// What was written to channels.
     pub keys: Vec<u8>,
+    /// All deltas of who served.
+    pub told: Vec<Vec<u8>>,
     out: Effects,
 }
 
@@ -180,6 +182,7 @@ impl World {
             clear: 0,
             subscribed: None,
             keys: Vec::new(),
+            told: Vec::new(),
             out: Effects::default(),
         };
         world.nodes[0] = Some(world.begins());
@@ -198,7 +201,7 @@ impl World {
     }
 
     /// Another node begins, and is told everything.
-    fn follow(&mut self) {
+    pub fn follow(&mut self) {
         let node = 1 - self.active;
         self.nodes[node] = Some(self.begins());
         self.later.retain(|_, it| !it.is_of_pair());
@@ -237,6 +240,7 @@ impl World {
         if node == self.active {
             let is_told = |it: &&[u8]| !self.lacks_agreements || it[0] != ims::KIND;
             let told: Vec<_> = out.deltas().filter(is_told).map(<[u8]>::to_vec).collect();
+            self.told.extend(told.iter().cloned());
             for delta in told {
                 let late = Duration::from_millis(self.draw(self.lag_ms));
                 self.later(late, Later::Delta(delta));
@@ -473,6 +477,12 @@ impl World {
     pub fn hang_up(&mut self, phone: usize) {
         let bye = self.request(phone, "BYE", 2, "");
         self.ask(phone, bye);
+    }
+
+    /// The BYE of a phone as it would leave under its agreement.
+    pub fn bye(&self, phone: usize) -> Vec<u8> {
+        let bye = self.request(phone, "BYE", 2, "");
+        self.callers[phone].phone.handset.verified(bye.as_bytes())
     }
 
     /// Whether a phone's call stands.

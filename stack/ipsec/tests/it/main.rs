@@ -4,4 +4,5 @@
 mod hostile;
 mod pair;
 mod streams;
+mod upgrade;
 mod world;
