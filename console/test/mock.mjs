@@ -43,7 +43,7 @@ const FACTS = [
     96,
     18,
   ],
-  ['sas_messages_total', 'counter', 'SIP messages kept', 4480, 500],
+  ['sas_messages_total', 'counter', 'Messages kept', 4480, 500],
   [
     'sas_shed_messages_total',
     'counter',

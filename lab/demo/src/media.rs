@@ -184,7 +184,8 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
         .with("media = { anchor = true }")
         .next_hop("bob", format_args!("udp:{}:5060", bob.address))
         .route("access", "bob")
-        .with(format_args!("[[msc]]\nname = \"msc1\"\nlisten = \"{controller}\""));
+        .with(format_args!("[[msc]]\nname = \"msc1\"\nlisten = \"{controller}\""))
+        .with(format_args!("capture = \"tcp:{collector}\""));
     for (phone, group, net) in [(alice, "access", 5), (bob, "core", 6)] {
         file = file
             .with(format_args!("[[msc.port]]\nname = \"{group}\"\ndriver = \"af_packet\""))

@@ -163,8 +163,22 @@ impl Screen {
     }
 }
 
-/// A path from here where that is below, else the whole of it.
+/// The bare name of a program that the `PATH` finds by it, a path from here where it is below, else
+/// the whole path.
 fn shortest(path: &Path) -> String {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let name = path.file_name().map(Path::new);
+    let first = std::env::split_paths(&folders)
+        .filter_map(|folder| Some(folder.join(name?)))
+        .find(|found| found.is_file());
+    if let Some(name) = name.filter(|_| first.is_some_and(|found| is_same(&found, path))) {
+        return name.display().to_string();
+    }
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path).display().to_string()
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| path.canonicalize().ok();
+    file(one).is_some_and(|one| Some(one) == file(other))
 }

@@ -260,7 +260,7 @@ impl Play for Ss7 {
         let mut figures = vec![
             Figure::all(self.calm.back, self.calm.sent, "MSUs back before the loss"),
             Figure::some(back, "MSUs back in the two seconds of the loss").noting(missing),
-            Figure::some(told, "us until the relay knew")
+            Figure::some(told, "µs until the relay knew")
                 .noting("by the guardian of hlr-1, which aborts its association"),
             Figure::all(self.after.back, self.after.sent, "MSUs back after it"),
             Figure::some(relayed, "MSUs relayed, both ways"),

@@ -5,7 +5,7 @@ event::metrics! {
     pub enum Metric {
         /// HEP packets that came in.
         Packets = Counter, "sas_packets_total";
-        /// SIP messages kept.
+        /// Messages kept.
         Messages = Counter, "sas_messages_total";
         /// Events kept.
         Events = Counter, "sas_events_total";

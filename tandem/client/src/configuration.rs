@@ -89,7 +89,11 @@ pub fn config(client: &Client, form: Output, command: ConfigCommand) -> Result<(
         ConfigCommand::Edit => edit(client, form),
         ConfigCommand::Load { file } => {
             put(client, &contents(&file)?, running(client)?)?;
-            loaded(form, &format!("{} is the candidate", file.display()))
+            let what = match file == Path::new("-") {
+                true => "what came in".to_owned(),
+                false => file.display().to_string(),
+            };
+            loaded(form, &format!("{what} is the candidate"))
         }
         ConfigCommand::Discard => {
             client.delete(CANDIDATE)?;

@@ -185,8 +185,10 @@ async fn with<T: Send + 'static>(
     done.map_err(|error| ApiError::internal(error.to_string()))?
 }
 
+/// Seconds that are left to confirm, the one that has begun with them.
 fn left_s(store: &Store, core: &Core) -> Option<u64> {
-    store.pending().map(|pending| pending.until.since(core.steady()).as_secs())
+    let left = store.pending()?.until.since(core.steady());
+    Some(left.as_secs() + u64::from(left.subsec_nanos() > 0))
 }
 
 fn done(store: &Store, core: &Core) -> Done {
