@@ -25,6 +25,7 @@ pub mod esp_packet;
 pub mod forwarder_messages;
 pub mod guardian_words;
 pub mod hep_packet;
+pub mod igp_packets;
 pub mod ims_registrations;
 pub mod ipsmgw_flows;
 pub mod ipsmgw_rows;
@@ -146,6 +147,7 @@ pub const TARGETS: &[Target] = &[
     target("bfd_sessions", bfd_sessions::run),
     target("ospf_packet", ospf_packet::run),
     target("ospf_instance", ospf_instance::run),
+    target("igp_packets", igp_packets::run),
     target("spf_changes", spf_changes::run),
     target("policy_attributes", policy_attributes::run),
     target("mrt_records", mrt_records::run),

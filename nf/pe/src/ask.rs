@@ -9,6 +9,8 @@ use section::{BridgeRow, CrossConnectRow, FilterRow, InterfaceRow, RouteRow, Tab
 use crate::ProviderEdge;
 use crate::stations::Full;
 use dataplane::{Kind, alarm};
+use igp::Router;
+use igp::ask::{IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow};
 use machine::Time;
 use nodes::program::{BridgeMember, MacChange, MacLimit};
 use question::{Condition, Page, Parameter, Question, questions, rows};
@@ -96,6 +98,31 @@ questions! {
     /// The filters and their rules, a page at a time.
     Ask "pe/filters" [SKIP, LIMIT] -> Page<FilterRow>,
         |it, asked| section::filters(&it.settings.pe, asked.ask);
+    /// How OSPF stands.
+    Ask "igp/summary" [] -> Vec<IgpRow>, |it, asked| Ok(it.igp(|igp| igp.summary(asked.now)));
+    /// The routers that OSPF hears, and how far the exchange with each has come.
+    Ask "igp/neighbours" [] -> Vec<IgpNeighbourRow>,
+        |it, asked| Ok(it.igp(|igp| igp.neighbours(asked.now)));
+    /// The interfaces of OSPF.
+    Ask "igp/interfaces" [] -> Vec<IgpInterfaceRow>,
+        |it, asked| Ok(it.igp(|igp| igp.interface_rows(asked.now)));
+    /// The link state database, a page at a time.
+    Ask "igp/database" [
+        Parameter::text("area", "only of this area: `0.0.0.0`"),
+        Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary`, `AS External` …"),
+        Parameter::text("router", "only what this router says"),
+        SKIP,
+        LIMIT,
+    ] -> Page<IgpLsaRow>, |it, asked| it.igp_page(|igp| igp.database(asked.now, asked.ask));
+    /// The routes that OSPF has, those on its own links included, a page at a time.
+    Ask "igp/routes" [
+        Parameter::text("within", "only those within this prefix"),
+        Parameter::text("covering", "only those that cover this address"),
+        SKIP,
+        LIMIT,
+    ] -> Page<IgpRouteRow>, |it, asked| it.igp_page(|igp| igp.route_rows(asked.ask));
+    /// What SPF does, by area.
+    Ask "igp/spf" [] -> Vec<IgpSpfRow>, |it, asked| Ok(it.igp(|igp| igp.spf(asked.now)));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));
 }
@@ -129,6 +156,20 @@ impl ProviderEdge {
     pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
         let serve = question::find(QUESTIONS, &ask.path);
         serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &Asked { now, ask })
+    }
+
+    /// What OSPF says; nothing where there is none.
+    fn igp<R>(&self, ask: impl FnOnce(&Router) -> Vec<R>) -> Vec<R> {
+        self.learnt.router.as_ref().map(ask).unwrap_or_default()
+    }
+
+    /// The same of a page.
+    fn igp_page<R>(
+        &self,
+        ask: impl FnOnce(&Router) -> Result<Page<R>, AskError>,
+    ) -> Result<Page<R>, AskError> {
+        let none = || Ok(Page { rows: Vec::new(), next: None, total: None });
+        self.learnt.router.as_ref().map_or_else(none, ask)
     }
 
     fn summary(&self) -> Vec<SummaryRow> {
@@ -219,6 +260,7 @@ impl ProviderEdge {
     pub(crate) fn alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = self.dataplane.alarms(now, &self.settings.pe.name);
         self.mac_alarms(now, &mut rows);
+        rows.extend(self.igp(|igp| igp.alarms(now)));
         rows
     }
 }

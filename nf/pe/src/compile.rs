@@ -12,17 +12,34 @@ pub(crate) use service::{Action, action};
 use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
+use crate::learnt::{self, Hops};
 use dataplane::{Desired, Kind, Numbers, Rank};
+use igp::{Prefix, Router};
 use nodes::Program;
 use nodes::program::{
     self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
 };
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 
-/// Gives everything its number and makes of a section what the plane is told. `routes` are those
-/// of its files. The section must have been found valid.
-pub(crate) fn compile(pe: &Pe, routes: &[FileRoute], numbers: &mut Numbers) -> Desired {
+/// What stands beside the section.
+#[derive(Default)]
+pub(crate) struct Beside<'a> {
+    /// Routes of its files.
+    pub(crate) routes: &'a [FileRoute],
+    /// What OSPF has learnt.
+    pub(crate) router: Option<&'a Router>,
+    /// Numbers that are in use no more are not given to others.
+    pub(crate) keeps_numbers: bool,
+}
+
+/// Gives everything its number and makes of a section what the plane is told, and says which
+/// learnt routes are among that. The section must have been found valid.
+pub(crate) fn compile(
+    pe: &Pe,
+    beside: &Beside<'_>,
+    numbers: &mut Numbers,
+) -> (Desired, BTreeSet<Prefix>) {
     numbers.begin();
     let modes = modes(pe);
     let mut it = Compiler { pe, numbers, out: Desired::default() };
@@ -30,11 +47,14 @@ pub(crate) fn compile(pe: &Pe, routes: &[FileRoute], numbers: &mut Numbers) -> D
     it.tables();
     it.interfaces(&modes);
     it.services();
-    it.routes(routes);
+    it.routes(beside.routes);
+    let learnt = learnt::merge(beside.router, pe, &mut it);
     it.tools();
     let out = it.out;
-    numbers.end();
-    out
+    if !beside.keeps_numbers {
+        numbers.end();
+    }
+    (out, learnt)
 }
 
 /// A route of a file: table (empty: the global one), prefix, gateway.
@@ -69,13 +89,31 @@ fn modes(pe: &Pe) -> BTreeMap<&str, Place<'_>> {
     places
 }
 
-struct Compiler<'a> {
+pub(crate) struct Compiler<'a> {
     pe: &'a Pe,
     numbers: &'a mut Numbers,
     out: Desired,
 }
 
+impl Hops for Compiler<'_> {
+    fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
+        let id = self.numbers.of(Kind::Hop, name);
+        self.out.put(rank, Removed::Hop(id), Program::Hop { id, hop });
+        id
+    }
+}
+
 impl Compiler<'_> {
+    /// Whether there is a route of that table, prefix and length.
+    pub(crate) fn has(&self, key: (u32, Ipv4Addr, u8)) -> bool {
+        self.out.routes4.contains_key(&key)
+    }
+
+    /// Sets a route.
+    pub(crate) fn set(&mut self, key: (u32, Ipv4Addr, u8), hop: u32) {
+        self.out.routes4.insert(key, hop);
+    }
+
     fn ports(&mut self) {
         for port in &self.pe.port {
             let number = self.numbers.of_port(&port.name);
@@ -204,12 +242,6 @@ impl Compiler<'_> {
         let over = self.hop(Rank::Hop, &name, hop);
         let push = program::Push { over, labels, tunnel, entropy, flow_label, control_word };
         self.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
-    }
-
-    fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
-        let id = self.numbers.of(Kind::Hop, name);
-        self.out.put(rank, Removed::Hop(id), Program::Hop { id, hop });
-        id
     }
 
     /// The hop of several ways and a backup; `resilient`: flows stay where they are.

@@ -76,6 +76,9 @@ pub struct Pe {
     /// Static routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<Route>,
+    /// OSPF in the global routing table: what it learns stands beside connected and static routes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ospf: Option<igp::config::Ospf>,
     /// Files of static routes, a line each: `[vrf] prefix gateway`, relative to the site's
     /// directory. They are read when the configuration is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -292,6 +295,10 @@ pub enum Discard {
     Prohibited,
 }
 
+const fn distance() -> u8 {
+    1
+}
+
 /// A static route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -310,6 +317,9 @@ pub struct Route {
     /// Flows stay where they are when another way comes or goes.
     #[serde(default)]
     pub resilient: bool,
+    /// Its preference against what OSPF learns of the same prefix, 1 to 255: the lower one holds.
+    #[serde(default = "distance")]
+    pub distance: u8,
     /// No way at all: `blackhole`, `unreachable` or `prohibited`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<Discard>,

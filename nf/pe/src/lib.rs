@@ -1,7 +1,9 @@
-//! Provider edge: static configuration of a router, told to the process that forwards.
+//! Provider edge: what a section says of a router, and what OSPF learns, told to the process that
+//! forwards.
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
+//!   [pe.ospf] ── stack/igp ──→ learnt ───────↑ routes, one by one      door ↕ packets
 //! ```
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
@@ -12,6 +14,7 @@
 mod ask;
 mod compile;
 pub mod config;
+mod learnt;
 mod metrics;
 mod stations;
 #[cfg(test)]
@@ -22,16 +25,19 @@ pub use compile::FileRoute;
 pub use config::{ForwarderStart, OnExit, Pe};
 pub use metrics::Metric;
 
+use compile::Beside;
 use dataplane::{Channels, Dataplane, Notification};
 use event::Metrics;
 use forwarder::Launch;
+use learnt::{DOOR, Learnt};
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
 use runtime::{
-    Answered, Ask, Effects, Flow, Frame, Function, In, Make, PortId, Running, RuntimeError, Seed,
-    ShardSpec, Ticket,
+    Answered, Ask, ChannelEvent, Effects, Flow, Frame, Function, In, Make, PortId, Running,
+    RuntimeError, Seed, ShardSpec, Ticket,
 };
 use stations::Stations;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The numbers of the channels to the forwarder.
@@ -45,6 +51,8 @@ pub struct Settings {
     pub pe: Pe,
     /// Routes of its files.
     pub routes: Vec<FileRoute>,
+    /// The keys of OSPF, by their files.
+    pub ospf_keys: igp::config::KeyChains,
     /// How a forwarder is started where none stands, or where it is waited for.
     pub launch: Launch,
 }
@@ -54,6 +62,7 @@ pub struct ProviderEdge {
     settings: Arc<Settings>,
     route_counts: ask::RouteCounts,
     dataplane: Dataplane,
+    learnt: Learnt,
     stations: Stations,
     metrics: Metrics<Metric>,
 }
@@ -64,6 +73,7 @@ impl ProviderEdge {
     pub fn new(seed: Seed, settings: Arc<Settings>) -> Self {
         Self {
             dataplane: Dataplane::new(seed.now, settings.launch.clone(), CHANNELS),
+            learnt: Learnt::new(&seed),
             route_counts: ask::route_counts(&settings),
             settings,
             stations: Stations::default(),
@@ -71,10 +81,54 @@ impl ProviderEdge {
         }
     }
 
-    /// Tells the forwarder what the settings make of it.
+    /// Tells the forwarder what the settings and OSPF make of it.
     fn say(&mut self, now: Time, out: &mut Effects) {
-        let Settings { pe, routes, .. } = &*self.settings;
-        self.dataplane.say(now, out, |numbers| compile::compile(pe, routes, numbers));
+        let settings = &*self.settings;
+        if settings.pe.ospf.is_none() {
+            // Its routes go with what is said.
+            self.learnt.configure(now, settings, &mut self.dataplane, out);
+        }
+        let router = self.learnt.router.as_ref();
+        let beside =
+            Beside { routes: &settings.routes, router, keeps_numbers: self.learnt.holds() };
+        let mut told = BTreeSet::new();
+        self.dataplane.say(now, out, |numbers| {
+            let (desired, learnt) = compile::compile(&settings.pe, &beside, numbers);
+            told = learnt;
+            desired
+        });
+        self.learnt.said(told);
+    }
+
+    /// Tells the forwarder what OSPF has learnt.
+    fn follow(&mut self, now: Time, out: &mut Effects) {
+        if self.learnt.follow(now, &mut self.dataplane, out) {
+            self.say(now, out);
+        }
+    }
+
+    /// What OSPF is told of the section and of the links.
+    fn configure_learnt(&mut self, now: Time, out: &mut Effects) {
+        self.learnt.configure(now, &self.settings, &mut self.dataplane, out);
+    }
+
+    /// Something happened at the forwarder.
+    fn heard(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>, out: &mut Effects) {
+        let was_controlled = self.dataplane.is_controlled();
+        match self.dataplane.step(now, port, event, out) {
+            Some(Notification::Welcomed) => {
+                self.learnt.welcomed(&self.settings.pe, &mut self.dataplane);
+                self.say(now, out);
+                self.configure_learnt(now, out);
+            }
+            Some(Notification::Mac(notice)) => self.note(now, notice),
+            // No feature that this function uses says anything.
+            Some(Notification::Item(_) | Notification::Refused(_)) | None => {}
+        }
+        if was_controlled && !self.dataplane.is_controlled() {
+            self.stations = Stations::default();
+        }
+        self.learnt.links(now, &self.settings.pe, &self.dataplane, out);
     }
 
     fn note(&mut self, now: Time, notice: MacNotice) {
@@ -89,7 +143,8 @@ impl ProviderEdge {
     }
 
     /// Shows what the control of the forwarder has counted.
-    fn show(&self) {
+    fn show(&mut self, now: Time) {
+        self.learnt.show(now);
         let tally = self.dataplane.tally();
         let (up, down) = self.dataplane.ports();
         let values = [
@@ -113,31 +168,28 @@ impl Function for ProviderEdge {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Channel { port, event } => {
-                let was_controlled = self.dataplane.is_controlled();
-                match self.dataplane.step(now, port, event, out) {
-                    Some(Notification::Welcomed) => self.say(now, out),
-                    Some(Notification::Mac(notice)) => self.note(now, notice),
-                    // No feature that this function uses says anything.
-                    Some(Notification::Item(_) | Notification::Refused(_)) | None => {}
-                }
-                if was_controlled && !self.dataplane.is_controlled() {
-                    self.stations = Stations::default();
-                }
+            In::Channel { port: DOOR, event } => self.learnt.step(now, DOOR, event, out),
+            In::Channel { port, event } => self.heard(now, port, event, out),
+            In::Drain => {
+                self.learnt.drain(now, &self.settings.pe, out);
+                self.dataplane.drain(self.settings.pe.on_exit == OnExit::Stop, out);
             }
-            In::Drain => self.dataplane.drain(self.settings.pe.on_exit == OnExit::Stop, out),
             _ => {}
         }
-        self.show();
+        self.follow(now, out);
+        self.show(now);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.dataplane.tick(now, out);
-        self.show();
+        self.learnt.tick(now, out);
+        self.follow(now, out);
+        self.show(now);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.dataplane.deadline()
+        let all = [self.dataplane.deadline(), self.learnt.deadline()];
+        all.into_iter().flatten().min()
     }
 
     fn configure(&mut self, now: Time, settings: Arc<Settings>, out: &mut Effects) {
@@ -145,7 +197,9 @@ impl Function for ProviderEdge {
         self.settings = settings;
         self.dataplane.launch(self.settings.launch.clone());
         self.say(now, out);
-        self.show();
+        self.configure_learnt(now, out);
+        self.follow(now, out);
+        self.show(now);
     }
 
     fn frame(_port: PortId, _buffer: &[u8]) -> Frame {
@@ -175,7 +229,8 @@ impl Function for ProviderEdge {
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {
-        core::iter::once(self.metrics.cells()).chain(self.dataplane.cells()).collect()
+        let own = core::iter::once(self.metrics.cells()).chain(self.dataplane.cells());
+        own.chain(self.learnt.cells()).collect()
     }
 }
 

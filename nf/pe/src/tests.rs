@@ -1,9 +1,10 @@
 //! From a section to what the plane is told, and from one section to the next.
 
 mod asked;
+mod learnt;
 mod services;
 
-use crate::compile::compile;
+use crate::compile::{Beside, compile};
 use crate::config::Pe;
 use crate::{CHANNELS, ProviderEdge, Settings};
 use dataplane::{Desired, Numbers};
@@ -84,7 +85,7 @@ fn read(text: &str) -> Pe {
 }
 
 fn compiled(text: &str, numbers: &mut Numbers) -> Desired {
-    compile(&read(text), &[], numbers)
+    compile(&read(text), &Beside::default(), numbers).0
 }
 
 fn things<'a, T>(desired: &'a Desired, which: impl Fn(&'a Program) -> Option<T>) -> Vec<T> {
@@ -196,7 +197,8 @@ fn mistakes_are_named_with_their_place_and_their_hint() {
 fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another() {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
-    let settings = Settings { pe: read(EDGE), routes: Vec::new(), launch };
+    let settings =
+        Settings { pe: read(EDGE), routes: Vec::new(), launch, ospf_keys: Default::default() };
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
     let mut edge = ProviderEdge::new(seed, Arc::new(settings));

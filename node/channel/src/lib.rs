@@ -72,6 +72,9 @@ pub struct PacketRecord {
 pub enum PacketTo {
     /// Out of this interface: a whole frame.
     Interface(u32),
+    /// Out of this interface, to a group of its link: an IP packet, whose frame the forwarder
+    /// makes.
+    Link(u32),
     /// By the routes of this table: an IP packet.
     Vrf(u32),
     /// To the feature of the forwarder whose class this is, as the feature takes it.

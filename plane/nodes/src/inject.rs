@@ -1,16 +1,28 @@
 //! `inject`: packets from the host's side. With `Meta::transmit` set they are frames, ready to
-//! leave; without, IP packets that are routed in the table `Meta::vrf`.
+//! leave, or, if `GROUP_ADDRESSED`, IP packets to a group of that interface's link, whose frames
+//! are made here; without, IP packets that are routed in the table `Meta::vrf`.
 
 use crate::arcs::OUT;
-use crate::frame::header_octets;
+use crate::frame::{header, header_octets};
+use crate::header::{IP4, IP6, TYPE_IP4, TYPE_IP6};
+use crate::interfaces::{Input, Row as Link};
+use crate::program::Mac;
 use crate::view::Shared;
-use graph::meta::{HOSTED, OWN};
-use graph::{Context, Edge, Node, Reason, Row, Slot};
+use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
+use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 
 const TO_LOOKUP4: Edge = Edge(0);
 const TO_LOOKUP6: Edge = Edge(1);
 const NEITHER: Reason = Reason(0);
-const REASONS: &[&str] = &["injected packet is neither ip4 nor ip6"];
+const NO_GROUP: Reason = Reason(1);
+const NOT_ROUTED: Reason = Reason(2);
+const TOO_LONG: Reason = Reason(3);
+const REASONS: &[&str] = &[
+    "injected packet is neither ip4 nor ip6",
+    "injected packet is for no group",
+    "injected packet is for the link of no routed interface",
+    "injected packet is too long for the link",
+];
 
 /// The node.
 pub struct Inject {
@@ -40,15 +52,53 @@ impl Node for Inject {
             }
             let meta = cx.packets.meta_mut(*slot);
             meta.flags |= OWN;
+            if meta.transmit != 0 && meta.flags & GROUP_ADDRESSED != 0 {
+                let link = interfaces.row(meta.transmit);
+                match framed(*slot, link, cx.packets) {
+                    Ok(()) => cx.next.start(OUT, &[*slot], cx.packets),
+                    Err(why) => cx.next.drop(*slot, why),
+                }
+                continue;
+            }
             match version {
                 _ if meta.transmit != 0 => {
                     meta.l3 = meta.offset + header_octets(interfaces.row(meta.transmit));
                     cx.next.start(OUT, &[*slot], cx.packets);
                 }
-                Some(4) if octets >= crate::header::IP4 => cx.next.to(TO_LOOKUP4, *slot),
-                Some(6) if octets >= crate::header::IP6 => cx.next.to(TO_LOOKUP6, *slot),
+                Some(4) if octets >= IP4 => cx.next.to(TO_LOOKUP4, *slot),
+                Some(6) if octets >= IP6 => cx.next.to(TO_LOOKUP6, *slot),
                 _ => cx.next.drop(*slot, NEITHER),
             }
         }
+    }
+}
+
+/// Makes the frame of a packet to a group of a link.
+fn framed(slot: Slot, link: &Link, packets: &mut Pool) -> Result<(), Reason> {
+    let packet = packets.bytes(slot);
+    let (to, ethertype) = group(packet).ok_or(NO_GROUP)?;
+    if link.input != Input::Routed {
+        return Err(NOT_ROUTED);
+    }
+    if packet.len() > usize::from(link.mtu) {
+        return Err(TOO_LONG);
+    }
+    let made = header(link, to, ethertype);
+    packets.prepend(slot, made.len()).ok_or(TOO_LONG)?.copy_from_slice(&made);
+    let meta = packets.meta_mut(slot);
+    meta.l3 = meta.offset + header_octets(link);
+    Ok(())
+}
+
+/// The MAC address and the EtherType of a packet to a group (RFC 1112 §6.4, RFC 2464 §7).
+fn group(packet: &[u8]) -> Option<(Mac, u16)> {
+    match packet.first()? >> 4 {
+        4 if packet.len() >= IP4 && packet[16] & 0xf0 == 0xe0 => {
+            Some(([1, 0, 0x5e, packet[17] & 0x7f, packet[18], packet[19]], TYPE_IP4))
+        }
+        6 if packet.len() >= IP6 && packet[24] == 0xff => {
+            Some(([0x33, 0x33, packet[36], packet[37], packet[38], packet[39]], TYPE_IP6))
+        }
+        _ => None,
     }
 }

@@ -36,7 +36,9 @@ mod settings;
 mod topology;
 
 pub use discard::Discard;
-pub use instance::{ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Out, Redistributed};
+pub use instance::{
+    ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Neighbouring, Out, Redistributed,
+};
 pub use interface::InterfaceState;
 pub use neighbour::NeighbourState;
 pub use packet::Authentication;

@@ -65,6 +65,10 @@ impl Lsdb {
         self.entries.iter()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Those of a type.
     pub(crate) fn of_kind(&self, kind: LsaType) -> impl Iterator<Item = (&Key, &Entry)> {
         let first = Key { kind, id: 0, router: 0 };

@@ -132,6 +132,11 @@ impl PacketDoor {
         self.tally
     }
 
+    /// Closes it: who made it forgets it.
+    pub fn close(&self, out: &mut Effects) {
+        out.hang_up(self.port);
+    }
+
     /// Sends the packet that `write` appends. A door that is closed or full sheds it, and counts.
     pub fn send(&mut self, out: &mut Effects, to: PacketTo, write: impl FnOnce(&mut Vec<u8>)) {
         self.tally.down += 1;

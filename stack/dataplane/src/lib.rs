@@ -23,6 +23,7 @@ mod adoption;
 mod alarms;
 mod desired;
 mod door;
+mod editing;
 mod metrics;
 mod numbers;
 mod questions;
@@ -33,6 +34,7 @@ mod tests;
 pub use alarms::alarm;
 pub use desired::{Desired, Rank};
 pub use door::{DoorEvent, DoorTally, PacketDoor};
+pub use editing::Edit;
 pub use forwarder::answer::questions;
 pub use metrics::{InterfaceMetric, NodeDropMetric, PortDropMetric, PortMetric, empty_tables};
 pub use numbers::{Kind, Numbers};
@@ -281,6 +283,14 @@ impl Dataplane {
     pub fn ports(&self) -> (usize, usize) {
         let up = self.links.values().filter(|up| **up).count();
         (up, self.links.len() - up)
+    }
+
+    /// Whether the link of a port is there.
+    #[must_use]
+    pub fn is_up(&self, port: &str) -> bool {
+        let number = self.numbers.known(Kind::Port, port);
+        let number = number.and_then(|number| u16::try_from(number).ok());
+        number.and_then(|number| self.links.get(&number)).is_some_and(|up| *up)
     }
 
     /// What was refused last: what, and why; the oldest first.

@@ -8,6 +8,7 @@
 
 mod cell;
 mod csv;
+pub mod igp;
 pub mod ipsmgw;
 pub mod msc;
 pub mod pe;

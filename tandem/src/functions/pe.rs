@@ -1,5 +1,6 @@
 //! Provider edges of a site: files of routes, and the forwarder beside each.
 
+mod igp;
 mod words;
 
 pub use words::{forwarder_away, forwarder_questions};
@@ -7,6 +8,7 @@ pub use words::{forwarder_away, forwarder_questions};
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::{Head, Kind, StartContext, Started, first_changed};
 use crate::metrics::{Part, cells_of};
+use ::igp::config::{KeyChain, KeyChains, Ospf};
 use client::Client;
 use config::keys::{self, Unusable};
 use config::need;
@@ -35,7 +37,7 @@ impl Kind for Pe {
     fn metrics() -> Vec<Part> {
         let mut own = vec![cells_of::<pe::Metric>()];
         own.extend(dataplane::empty_tables());
-        vec![("Provider edge", own)]
+        vec![("Provider edge", own), ("OSPF", ::igp::empty_tables())]
     }
 
     fn awaited(client: &Client, function: &str) -> Option<String> {
@@ -67,7 +69,13 @@ impl Kind for Pe {
             let unread = Unusable::unread(directory, name, &error, "");
             Some(unread.issue(format!("route_files[{n}]")))
         });
-        unusable.into_iter().chain(unread).collect()
+        let ospf = self.ospf.iter().flat_map(Ospf::key_files);
+        let ospf = ospf.filter_map(|(at, name)| {
+            ospf_keys(directory, name)
+                .err()
+                .map(|(what, hint)| Issue::new(format!("ospf.{at}"), what, hint))
+        });
+        unusable.into_iter().chain(unread).chain(ospf).collect()
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
@@ -152,7 +160,25 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let launch = launch(&wanted, directory).map_err(|unusable| unusable.issue("key_file"))?;
     let mut pe = section.clone();
     locate_sockets(&mut pe.port, directory);
-    Ok(Settings { pe, routes, launch })
+    let mut chains = KeyChains::new();
+    for (at, name) in section.ospf.iter().flat_map(Ospf::key_files) {
+        let chain = ospf_keys(directory, name);
+        let chain = chain.map_err(|(what, hint)| Issue::new(format!("ospf.{at}"), what, hint))?;
+        chains.insert(name.to_owned(), chain);
+    }
+    Ok(Settings { pe, routes, ospf_keys: chains, launch })
+}
+
+/// The keys of a file: a line each, which none but its owner may read; or what is wrong, and what
+/// to do.
+fn ospf_keys(directory: &Path, name: &str) -> Result<KeyChain, (String, String)> {
+    let text = keys::text(directory, name).map_err(|unusable| {
+        let issue = unusable.issue("");
+        let make = "openssl rand -base64 32";
+        (issue.what, issue.hint.replace(make, "echo 1 hmac-sha-256 SECRET"))
+    })?;
+    let hint = "write `ID ALGORITHM SECRET` a line, the key that is sent with first";
+    KeyChain::read(&text).map_err(|why| (format!("{name}: {why}"), hint.to_owned()))
 }
 
 /// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.

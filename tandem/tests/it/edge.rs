@@ -2,6 +2,7 @@
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 
 mod bundle;
+mod igp;
 mod ims_pair;
 mod media;
 mod pair;

@@ -32,7 +32,7 @@ impl Pe {
     #[must_use]
     pub fn advice(&self) -> Vec<Issue> {
         let mut seen: Vec<(Option<&str>, (IpAddr, u8), &str)> = Vec::new();
-        let mut found = Vec::new();
+        let mut found: Vec<Issue> = self.ospf.iter().flat_map(|ospf| ospf.advice("ospf")).collect();
         for (i, interface) in self.interface.iter().enumerate() {
             for (n, text) in interface.addresses.iter().enumerate() {
                 let Some(subnet) = prefix(text).map(network) else { continue };
@@ -76,7 +76,8 @@ impl Pe {
             ),
         ];
         let ports = dataplane::section::interruptions(&self.port, &new.port).into_iter();
-        let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new));
+        let ospf = self.ospf.iter().flat_map(|it| it.interruptions(new.ospf.as_ref()));
+        let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new)).chain(ospf);
         all.map(|what| Issue::new("name", what, "")).collect()
     }
 

@@ -11,7 +11,7 @@ use dataplane::section::{self, is_mac, is_name, known, unique};
 use forwarder::WORKERS_MAX;
 use nodes::program::Class;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Labels that have a meaning of their own are below (RFC 3032 §2.1).
 const LABEL_MIN: u32 = 16;
@@ -25,6 +25,9 @@ const VLANS: core::ops::RangeInclusive<u16> = 1..=4_094;
 const PACKETS: core::ops::RangeInclusive<u32> = 1_024..=1 << 20;
 /// Octets of the longest frame, least and most.
 const FRAME_OCTETS: core::ops::RangeInclusive<u16> = 1_518..=10_000;
+
+/// Octets of the longest packet into a bridge, where nothing else is said.
+const BRIDGE_MTU: u16 = 1_500;
 
 type Issues<'a> = &'a mut Vec<Issue>;
 
@@ -45,6 +48,44 @@ impl Pe {
         self.validate_markings(issues);
         self.validate_collector(issues);
         self.validate_stations(issues);
+        if let Some(ospf) = &self.ospf {
+            ospf.validate("ospf", &self.known_links(), issues);
+        }
+    }
+
+    /// Interfaces as OSPF asks for them.
+    fn known_links(&self) -> Vec<igp::config::Known<'_>> {
+        let known = self.interface.iter().map(|it| igp::config::Known {
+            name: &it.name,
+            address: self.address4(it),
+            is_global: it.vrf.is_none() && !self.carries_frames(&it.name),
+            mtu: self.mtu_of(it),
+        });
+        known.collect()
+    }
+
+    /// The first IPv4 address of an interface.
+    pub(crate) fn address4(&self, it: &super::Interface) -> Option<(Ipv4Addr, u8)> {
+        it.addresses.iter().filter_map(|text| prefix(text)).find_map(|(address, length)| {
+            match address {
+                IpAddr::V4(address) => Some((address, length)),
+                IpAddr::V6(_) => None,
+            }
+        })
+    }
+
+    /// The port of an interface; the routed side of a bridge has none.
+    pub(crate) fn port_of<'a>(&'a self, it: &'a super::Interface) -> Option<&'a str> {
+        let port = it.port.as_deref().unwrap_or(&it.name);
+        it.bridge.is_none().then_some(port)
+    }
+
+    /// Octets of the longest packet that leaves by an interface.
+    pub(crate) fn mtu_of(&self, it: &super::Interface) -> u16 {
+        let port = self.port_of(it);
+        let port = self.port.iter().find(|known| Some(known.name.as_str()) == port);
+        let most = port.map_or(BRIDGE_MTU, |port| port.mtu);
+        it.mtu.filter(|mtu| *mtu != 0).map_or(most, |mtu| mtu.min(most))
     }
 
     fn validate_own(&self, issues: Issues<'_>) {
@@ -177,7 +218,7 @@ impl Pe {
     }
 
     /// Whether an interface is of a bridge or a cross-connect.
-    fn carries_frames(&self, name: &str) -> bool {
+    pub(crate) fn carries_frames(&self, name: &str) -> bool {
         let is_it = |one: &String| one == name;
         self.bridge.iter().any(|bridge| bridge.interfaces.iter().any(is_it))
             || self
@@ -211,6 +252,10 @@ impl Pe {
             if let Some(vrf) = &route.vrf {
                 let vrfs = self.vrf.iter().map(|vrf| vrf.name.as_str());
                 known(&format!("{path}.vrf"), "routing table", vrf, vrfs, issues);
+            }
+            if route.distance == 0 {
+                let what = "only connected subnets have 0";
+                issues.push(Issue::new(format!("{path}.distance"), what, "use 1 to 255"));
             }
             if route.via.is_empty() == route.discard.is_none() {
                 let what = "a route has ways, or `discard`, not both";

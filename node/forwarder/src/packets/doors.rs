@@ -2,6 +2,7 @@
 
 use super::rings::{Corrupt, Down, Shed, Up};
 use channel::{PacketRecord, PacketTo};
+use graph::meta::{GROUP_ADDRESSED, OWN};
 use graph::{Graph, Pool, Slot};
 use machine::Time;
 use machine::narrow::at_most;
@@ -191,6 +192,8 @@ struct Way {
     interface: u32,
     vrf: u32,
     class: u32,
+    /// What is said of the packet beside.
+    flags: u16,
 }
 
 impl Way {
@@ -202,15 +205,17 @@ impl Way {
         entries: &[Option<usize>],
         classes: &[Handed],
     ) -> Result<Self, &'static str> {
+        let injected = Self { entry: inject, interface: 0, vrf: 0, class: 0, flags: 0 };
         let way = match to {
             PacketTo::Interface(_) if packet.len() < FRAME_MIN => return Err("no_frame"),
-            PacketTo::Interface(interface) => Self { entry: inject, interface, vrf: 0, class: 0 },
-            PacketTo::Vrf(vrf) => Self { entry: inject, interface: 0, vrf, class: 0 },
+            PacketTo::Interface(interface) => Self { interface, ..injected },
+            PacketTo::Link(interface) => Self { interface, flags: GROUP_ADDRESSED, ..injected },
+            PacketTo::Vrf(vrf) => Self { vrf, ..injected },
             PacketTo::Feature { class, interface, vrf } => {
                 let at = usize::from(class);
                 let entry = entries.get(at).copied().flatten().ok_or("no_feature")?;
                 let class = classes.get(at).map_or(0, |class| class.number);
-                Self { entry, interface, vrf, class }
+                Self { entry, interface, vrf, class, flags: 0 }
             }
         };
         if way.interface >= INTERFACES_MAX {
@@ -226,7 +231,7 @@ impl Way {
         let slot = pool.put(packet).ok_or("no_cell")?;
         let meta = pool.meta_mut(slot);
         (meta.transmit, meta.vrf, meta.words[0]) = (self.interface, self.vrf, self.class);
-        meta.flags |= graph::meta::OWN;
+        meta.flags |= OWN | self.flags;
         graph.push(self.entry, &[slot], pool);
         Ok(())
     }

@@ -43,6 +43,8 @@ const TO_INTERFACE: u8 = 0;
 const TO_VRF: u8 = 1;
 /// The packet goes to the feature whose class it bears.
 const TO_FEATURE: u8 = 2;
+/// The packet is for a group of the interface's link.
+const TO_LINK: u8 = 3;
 
 /// What the memory looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -428,6 +430,7 @@ impl Far {
         let record = PacketRecord::default();
         let (record, kind) = match to {
             PacketTo::Interface(interface) => (PacketRecord { interface, ..record }, TO_INTERFACE),
+            PacketTo::Link(interface) => (PacketRecord { interface, ..record }, TO_LINK),
             PacketTo::Vrf(vrf) => (PacketRecord { vrf, ..record }, TO_VRF),
             PacketTo::Feature { class, interface, vrf } => {
                 (PacketRecord { class, interface, vrf, ..record }, TO_FEATURE)
@@ -533,6 +536,7 @@ fn to_of(header: &[u8; HEADER]) -> Option<PacketTo> {
     let PacketRecord { interface, vrf, class, .. } = record_of(header);
     match header[17] {
         TO_INTERFACE if interface != 0 => Some(PacketTo::Interface(interface)),
+        TO_LINK if interface != 0 => Some(PacketTo::Link(interface)),
         TO_VRF => Some(PacketTo::Vrf(vrf)),
         TO_FEATURE => Some(PacketTo::Feature { class, interface, vrf }),
         _ => None,

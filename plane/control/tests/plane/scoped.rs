@@ -1,7 +1,7 @@
 //! What is for the link, or says that routers should look at it, passes filters, checks of sources
 //! and tables as everything does.
 
-use super::world::{World, ethernet, interface, packet6, port, programs, udp4};
+use super::world::{World, ethernet, interface, mac, packet6, port, programs, udp4};
 use nodes::Program;
 use nodes::header::seal_ip4;
 use nodes::program::{
@@ -121,4 +121,30 @@ fn sources_of_packets_to_groups_are_checked_but_for_those_of_the_link() {
     assert_eq!(punted(&mut world, 0x86dd, &packet6("fe80::9", "ff02::1", 1, 17, &udp)), 1);
     let forged = packet6("2001:db8:2::9", "ff02::1", 1, 17, &udp);
     assert_eq!(punted(&mut world, 0x86dd, &forged), 0);
+}
+
+#[test]
+fn a_packet_to_a_group_leaves_by_the_link_that_is_named_in_a_frame_of_that_link() {
+    let mut world = World::new();
+    let tagged = Interface { outer: Some(7), ..interface(3, 1) };
+    world.apply(Program::Interface(tagged));
+    let packet = udp4("10.0.1.1", "224.0.0.5", 1, 60);
+    let left = world.inject_group(1, &packet);
+    let group = [1, 0, 0x5e, 0, 0, 5];
+    assert_eq!(left.sent, [(0, [&group[..], &mac(0), &[8, 0], &packet].concat())]);
+    let left = world.inject_group(3, &packet);
+    let frame = [&group[..], &mac(1), &[0x81, 0, 0, 7, 8, 0], &packet].concat();
+    assert_eq!(left.sent, [(1, frame)]);
+    for (interface, packet) in [
+        (1, udp4("10.0.1.1", "10.0.1.2", 1, 60)),
+        (1, udp4("10.0.1.1", "224.0.0.5", 1, 1_501)),
+        (9, packet.clone()),
+        (1, packet[..19].to_vec()),
+    ] {
+        assert_eq!(world.inject_group(interface, &packet).sent, []);
+    }
+    let dropped = world.dropped();
+    assert_eq!(dropped["injected packet is for no group"], 2);
+    assert_eq!(dropped["injected packet is too long for the link"], 1);
+    assert_eq!(dropped["injected packet is for the link of no routed interface"], 1);
 }

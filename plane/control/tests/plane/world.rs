@@ -145,6 +145,17 @@ impl World {
         self.run()
     }
 
+    /// Pushes a packet to a group of an interface's link into `inject`.
+    pub fn inject_group(&mut self, transmit: u32, packet: &[u8]) -> Left {
+        let slot = self.pool.put(packet).expect("it fits");
+        let meta = self.pool.meta_mut(slot);
+        meta.transmit = transmit;
+        meta.flags |= graph::meta::OWN | graph::meta::GROUP_ADDRESSED;
+        let entry = self.graph.entry("inject").unwrap();
+        self.graph.push(entry, &[slot], &mut self.pool);
+        self.run()
+    }
+
     /// Pushes a packet of this machine's kernel into `inject`.
     pub fn inject_hosted(&mut self, packet: &[u8]) -> Left {
         let slot = self.pool.put(packet).expect("it fits");

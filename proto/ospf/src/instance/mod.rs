@@ -8,6 +8,7 @@
 //! ```
 
 mod age;
+mod change;
 mod exchange;
 mod flood;
 mod hello;
@@ -16,6 +17,8 @@ mod receive;
 mod restart;
 mod run;
 mod update;
+
+pub use change::Neighbouring;
 
 use crate::area::Area;
 use crate::backoff::Backoff;
@@ -229,7 +232,7 @@ impl Instance {
     }
 
     /// The routes.
-    pub fn routes(&self) -> impl Iterator<Item = (&Prefix, &Route)> {
+    pub fn routes(&self) -> impl ExactSizeIterator<Item = (&Prefix, &Route)> {
         self.routes.iter()
     }
 

@@ -56,7 +56,12 @@ impl Instance {
     fn is_as_before(&self, now: Time) -> bool {
         let own = self.settings.router;
         let key = Key { kind: LsaType::Router, id: own, router: own };
-        let mut up = self.interfaces.values().filter(|it| it.state != InterfaceState::Down);
+        let up = self.interfaces.values().filter(|it| it.state != InterfaceState::Down);
+        let mut up = up.peekable();
+        // Whoever has not begun to speak has heard nothing.
+        if up.peek().is_none() {
+            return false;
+        }
         let has_heard = |area: u32| {
             let entry = self.entry(DbId::Area(area), key).filter(|it| !it.is_max_age(now));
             entry.and_then(|entry| Router::read(entry.body()).ok())

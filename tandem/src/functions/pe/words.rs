@@ -1,5 +1,6 @@
-//! `tandem ctl plane`.
+//! `tandem ctl plane` and `tandem ctl igp`.
 
+use super::igp::{IgpCommand, igp};
 use clap::{Args, Subcommand};
 use client::complete::{Name, functions, names};
 use client::{Client, Exit, Of, Output, Words, asked, asked_and, output, pages, query, segment};
@@ -20,12 +21,25 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<PlaneCommand>,
     },
+    /// Routing within a domain: neighbours, database, routes of OSPF; without more, a summary.
+    Igp {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<IgpCommand>,
+    },
 }
 
 impl Words for PeWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
-        let Self::Plane { command } = self;
-        plane(client, form, command.unwrap_or(PlaneCommand::Summary(Of { function: None })))
+        let all = || Of { function: None };
+        match self {
+            Self::Plane { command } => {
+                plane(client, form, command.unwrap_or(PlaneCommand::Summary(all())))
+            }
+            Self::Igp { command } => {
+                igp(client, form, command.unwrap_or(IgpCommand::Summary(all())))
+            }
+        }
     }
 }
 

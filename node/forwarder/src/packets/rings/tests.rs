@@ -38,12 +38,16 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
         assert_eq!(came, [(record(16, round), packet), (record(3, round), b"other".to_vec())]);
         far.send(PacketTo::Interface(round + 1), b"frame").unwrap();
         far.send(PacketTo::Vrf(round), b"packet").unwrap();
+        far.send(PacketTo::Link(round + 2), b"to a group").unwrap();
         far.publish();
         let mut down = Vec::new();
         let take = |to, packet: &[u8]| down.push((to, packet.to_vec()));
-        assert_eq!(door.down.receive(8, take), Ok(2));
-        let wanted =
-            [(PacketTo::Interface(round + 1), &b"frame"[..]), (PacketTo::Vrf(round), b"packet")];
+        assert_eq!(door.down.receive(8, take), Ok(3));
+        let wanted = [
+            (PacketTo::Interface(round + 1), &b"frame"[..]),
+            (PacketTo::Vrf(round), b"packet"),
+            (PacketTo::Link(round + 2), b"to a group"),
+        ];
         assert_eq!(down, wanted.map(|(to, packet)| (to, packet.to_vec())));
     }
 }

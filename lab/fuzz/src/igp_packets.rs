@@ -1,0 +1,77 @@
+//! Whatever a forwarder hands up for OSPF and BFD, packet by packet, with time passing: whole
+//! packets of IPv4 from anybody, and those of a neighbour with a header that holds. Nothing panics,
+//! and the deadline stays ahead.
+
+use dataplane::PacketDoor;
+use forwarder::ToPackets;
+use igp::config::{Area, Bfd, Interface, KeyChains, Ospf};
+use igp::ip4::{Head, UDP, udp, write};
+use igp::{Link, Router, Start, Surroundings};
+use machine::{Duration, Time};
+use runtime::{ChannelEvent, Effects, PacketRecord, PortId};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+const DOOR: PortId = PortId(2);
+const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 5);
+const BFD_PORT: u16 = 3_784;
+
+fn section() -> Option<Ospf> {
+    let text = r#"{ "router_id": "9.9.9.1", "area": [{ "id": "0.0.0.0", "interface": [
+        { "name": "w", "hello_s": 10, "bfd": {} }] }] }"#;
+    let section: Ospf = serde_json::from_str(text).ok()?;
+    let area: &Area = section.area.first()?;
+    let interface: &Interface = area.interface.first()?;
+    assert_eq!(interface.bfd, Some(Bfd::default()));
+    Some(section)
+}
+
+fn router(now: Time, section: Ospf) -> Router {
+    let to = ToPackets { socket: "/none".into(), keys: None, classes: igp::classes() };
+    let (section, function) = (Arc::new(section), "pe".to_owned());
+    let start = Start { now, random: [7; 32], function, is_restart: false };
+    let mut made = Router::new(start, section.clone(), PacketDoor::new(now, DOOR, to));
+    let mut out = Effects::default();
+    made.tick(now, &mut out);
+    made.step(now, DOOR, ChannelEvent::Up, &mut out);
+    made.step(now, DOOR, ChannelEvent::Message(&[]), &mut out);
+    let (name, address) = ("w".to_owned(), Some((OWN, 24)));
+    let links = vec![Link { name, index: 1, address, mtu: 1_500, is_up: true }];
+    let around = Surroundings { links, externals: Vec::new() };
+    made.configure(now, section, KeyChains::new(), around, &mut out);
+    made
+}
+
+/// A packet: as it stands, of OSPF, or a datagram of BFD.
+fn packet(kind: u8, piece: &[u8]) -> Vec<u8> {
+    let (protocol, destination, payload) = match kind % 3 {
+        0 => return piece.to_vec(),
+        1 => (ospf::PROTOCOL, GROUP, piece.to_vec()),
+        _ => (UDP, OWN, udp([OTHER, OWN], [49_152, BFD_PORT], piece)),
+    };
+    let head = Head { source: OTHER, destination, ttl: 255, protocol, id: 1 };
+    let mut made = Vec::new();
+    write(&head, &payload, u16::MAX, |header, part| made = [header, part].concat());
+    made
+}
+
+pub fn run(octets: &[u8]) {
+    let Some(section) = section() else { return };
+    let mut now = Time::from_millis(1_000);
+    let mut router = router(now, section);
+    let mut rest = octets;
+    while let Some((&[first, length], more)) = rest.split_first_chunk::<2>() {
+        let (piece, more) = more.split_at(more.len().min(usize::from(length)));
+        rest = more;
+        let record = PacketRecord { interface: u32::from(first >> 6 != 3), ..Default::default() };
+        let packet = packet(first, piece);
+        let mut out = Effects::default();
+        router.step(now, DOOR, ChannelEvent::Packet(record, &packet), &mut out);
+        now += Duration::from_millis(u64::from(first));
+        router.tick(now, &mut out);
+        assert!(router.deadline().is_none_or(|at| at > now));
+        assert!(router.alarms(now).len() < 8);
+    }
+}

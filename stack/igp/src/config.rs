@@ -1,0 +1,341 @@
+//! What a function's section says of OSPF: its keys and their help (the doc comments).
+
+mod interruptions;
+mod keys;
+mod validate;
+
+pub use keys::{KeyChain, KeyChains};
+pub use validate::Known;
+
+use ospf::{AreaKind, SpfDelays};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+
+/// Preference of routes that OSPF has learnt, if nothing is said.
+pub const DISTANCE: u8 = 110;
+
+/// OSPFv2 (RFC 2328) in the global routing table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ospf {
+    /// The router's number, unique in the domain, often an address of its own: `192.0.2.1`. Another
+    /// one ends all adjacencies.
+    pub router_id: Ipv4Addr,
+    /// Preference of what is learnt against other routes to the same prefix: the lower one holds.
+    /// Connected subnets have 0, a static route 1 unless its `distance` says otherwise.
+    #[serde(default = "distance")]
+    pub distance: u8,
+    /// Equal paths of a route, 1 to 64: flows are shared among them.
+    #[serde(default = "paths")]
+    pub paths: u8,
+    /// Links cost as much as can be said, so that nothing passes through this router (RFC 6987):
+    /// before maintenance.
+    #[serde(default)]
+    pub stub_router: bool,
+    /// Seconds for which neighbours are asked to bear a control that is started anew while its
+    /// forwarder goes on (RFC 3623 §2); 0: they are not asked.
+    #[serde(default = "restart_s")]
+    pub restart_s: u16,
+    /// Neighbours that restart are borne for so many seconds at most (RFC 3623 §3); 0: not at all.
+    #[serde(default = "helper_s")]
+    pub helper_s: u16,
+    /// LSAs of one router at most; more are not taken, which is counted.
+    #[serde(default = "lsas_of_router_max")]
+    pub lsas_of_router_max: u32,
+    /// Delays between a change and the run of SPF that takes it in (RFC 8405).
+    #[serde(default)]
+    pub spf: Delays,
+    /// What other routers are told of this one's other routes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redistribute: Vec<Redistribute>,
+    /// Areas.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub area: Vec<Area>,
+}
+
+const fn distance() -> u8 {
+    DISTANCE
+}
+
+const fn paths() -> u8 {
+    64
+}
+
+const fn restart_s() -> u16 {
+    120
+}
+
+const fn helper_s() -> u16 {
+    1_800
+}
+
+const fn lsas_of_router_max() -> u32 {
+    200_000
+}
+
+/// Delays of SPF (RFC 8405 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Delays {
+    /// After a first change, milliseconds.
+    pub initial_ms: u32,
+    /// While changes belong together, milliseconds.
+    pub short_ms: u32,
+    /// While they do not end, milliseconds.
+    pub long_ms: u32,
+    /// How long changes belong together, milliseconds.
+    pub learn_ms: u32,
+    /// Rest after which the network counts as stable, milliseconds.
+    pub holddown_ms: u32,
+}
+
+impl Default for Delays {
+    fn default() -> Self {
+        let ms =
+            |it: machine::Duration| machine::narrow::at_most(machine::narrow::millis(it), u32::MAX);
+        let it = SpfDelays::default();
+        Self {
+            initial_ms: ms(it.initial),
+            short_ms: ms(it.short),
+            long_ms: ms(it.long),
+            learn_ms: ms(it.learn),
+            holddown_ms: ms(it.holddown),
+        }
+    }
+}
+
+/// Routes of another kind that others are told.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Static routes of the global table, but the default one, whose way is up and whose
+    /// `distance` is lower than OSPF's own.
+    Static,
+    /// Subnets of interfaces of the global table that have no OSPF and are up.
+    Connected,
+    /// The default route 0.0.0.0/0, whether this router has one or not.
+    Default,
+}
+
+impl Source {
+    /// All with their names.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("static", Self::Static), ("connected", Self::Connected), ("default", Self::Default)];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, it)| *it == self);
+        found.map_or("", |(name, _)| name)
+    }
+}
+
+/// What others are told of routes of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Redistribute {
+    /// Which: `static`, `connected` or `default`.
+    pub from: Source,
+    /// Only those within one of these prefixes: `10.0.0.0/8`; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<String>,
+    /// What they cost.
+    #[serde(default = "external_metric")]
+    pub metric: u32,
+    /// 1: the metric is one like those inside, and added to them; 2: it is larger than any.
+    #[serde(default = "external_type")]
+    pub metric_type: u8,
+    /// A tag for others to go by.
+    #[serde(default)]
+    pub tag: u32,
+}
+
+const fn external_metric() -> u32 {
+    20
+}
+
+const fn external_type() -> u8 {
+    2
+}
+
+/// What an area lets in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Everything.
+    #[default]
+    Normal,
+    /// No routes from outside the domain: a default route in their place.
+    Stub,
+    /// As `stub`, and none of other areas either.
+    TotallyStub,
+    /// Routes from outside of its own only (RFC 3101).
+    Nssa,
+    /// As `nssa`, and none of other areas: a default route in their place.
+    TotallyNssa,
+}
+
+/// An area.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Area {
+    /// Its number: `0.0.0.0` is the backbone.
+    pub id: Ipv4Addr,
+    /// What it lets in: `normal`, `stub`, `totally-stub`, `nssa` or `totally-nssa`.
+    #[serde(default)]
+    pub kind: Kind,
+    /// What the default route costs that a border router tells a stub area or an NSSA. Absent: 1
+    /// where routes are kept out, and none in an `nssa`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_cost: Option<u32>,
+    /// Interfaces in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interface: Vec<Interface>,
+}
+
+impl Area {
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.id.into()
+    }
+
+    /// As the machine knows it.
+    #[must_use]
+    pub fn area_kind(&self) -> AreaKind {
+        let default_cost = self.default_cost.unwrap_or(1);
+        match self.kind {
+            Kind::Normal => AreaKind::Normal,
+            Kind::Stub => AreaKind::Stub { is_totally: false, default_cost },
+            Kind::TotallyStub => AreaKind::Stub { is_totally: true, default_cost },
+            Kind::Nssa => AreaKind::Nssa { is_totally: false, default_cost: self.default_cost },
+            Kind::TotallyNssa => {
+                AreaKind::Nssa { is_totally: true, default_cost: Some(default_cost) }
+            }
+        }
+    }
+}
+
+/// The kind of an interface's link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// Any number of routers, one of whom speaks for the link (designated router).
+    #[default]
+    Broadcast,
+    /// One neighbour: no election, and no wait for one.
+    PointToPoint,
+}
+
+/// An interface that OSPF speaks by, or announces. Its first IPv4 address and that address's subnet
+/// count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// The interface's name.
+    pub name: String,
+    /// Its link: `broadcast` or `point-to-point`. Neighbours must say the same.
+    #[serde(default)]
+    pub network: Network,
+    /// What it costs to send by it, 1 to 65535.
+    #[serde(default = "cost")]
+    pub cost: u16,
+    /// Priority as designated router; 0: never.
+    #[serde(default = "priority")]
+    pub priority: u8,
+    /// Seconds between hellos. Neighbours must say the same.
+    #[serde(default = "hello_s")]
+    pub hello_s: u16,
+    /// Seconds of silence after which a neighbour is dead. Neighbours must say the same.
+    #[serde(default = "dead_s")]
+    pub dead_s: u32,
+    /// Seconds between two sendings of what was not acknowledged.
+    #[serde(default = "retransmit_s")]
+    pub retransmit_s: u16,
+    /// Seconds by which LSAs age on the link.
+    #[serde(default = "delay_s")]
+    pub transmit_delay_s: u16,
+    /// It is announced, and nothing is spoken there.
+    #[serde(default)]
+    pub passive: bool,
+    /// Neighbours may have another MTU.
+    #[serde(default)]
+    pub ignore_mtu: bool,
+    /// A file with the keys of its packets, a line each, the one that is sent with first, relative
+    /// to the site's directory: `ID ALGORITHM SECRET`, where the algorithm is `md5`, `hmac-sha-1`,
+    /// `hmac-sha-256`, `hmac-sha-384` or `hmac-sha-512` (RFC 2328 §D, RFC 5709); or one line
+    /// `password SECRET`. Absent: packets have no proof.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+    /// Neighbours are watched by BFD (RFC 5882): an adjacency ends when a session goes down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bfd: Option<Bfd>,
+}
+
+impl Interface {
+    /// Whether an adjacency outlives another section of it: neighbours are told of nothing else.
+    fn is_heard_as(&self, other: &Self) -> bool {
+        let said = |it: &Self| (it.network, it.hello_s, it.dead_s, it.passive);
+        said(self) == said(other)
+    }
+}
+
+const fn cost() -> u16 {
+    10
+}
+
+const fn priority() -> u8 {
+    1
+}
+
+const fn hello_s() -> u16 {
+    10
+}
+
+const fn dead_s() -> u32 {
+    40
+}
+
+const fn retransmit_s() -> u16 {
+    5
+}
+
+const fn delay_s() -> u16 {
+    1
+}
+
+/// Times of BFD on an interface (RFC 5880 §6.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bfd {
+    /// Milliseconds between two packets, both ways, 50 to 10,000.
+    pub interval_ms: u16,
+    /// So many that stay away make a neighbour lost, 2 to 50.
+    pub multiplier: u8,
+}
+
+impl Default for Bfd {
+    fn default() -> Self {
+        Self { interval_ms: 300, multiplier: 3 }
+    }
+}
+
+impl Ospf {
+    /// Its interfaces, with their areas.
+    pub fn interfaces(&self) -> impl Iterator<Item = (&Area, &Interface)> {
+        self.area.iter().flat_map(|area| area.interface.iter().map(move |it| (area, it)))
+    }
+
+    /// Files of keys, and the paths of the keys that name them.
+    pub fn key_files(&self) -> impl Iterator<Item = (String, &str)> {
+        self.area.iter().enumerate().flat_map(|(a, area)| {
+            area.interface.iter().enumerate().filter_map(move |(n, it)| {
+                let path = format!("area[{a}].interface[{n}].key_file");
+                Some((path, it.key_file.as_deref()?))
+            })
+        })
+    }
+}

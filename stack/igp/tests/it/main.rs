@@ -1,0 +1,10 @@
+//! Routers in simulated worlds: doors, packets of IPv4, links and time.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod config;
+mod networks;
+mod operator;
+mod restart;
+mod tshark;
+mod watched;
+mod world;

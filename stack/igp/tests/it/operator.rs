@@ -1,0 +1,127 @@
+//! What an operator changes, and what it costs; keys; numbers that two routers have.
+
+use crate::world::{SECOND, World};
+use igp::config::KeyChain;
+use igp::{Metric, Shown};
+
+fn two(lines: &str) -> World {
+    let mut world = World::new(7, 2);
+    world.lines = lines.to_owned();
+    world.wire(true, &[(0, 10), (1, 10)]);
+    world.wire(true, &[(1, 10)]);
+    world.start_all();
+    world.run(SECOND * 60);
+    world
+}
+
+fn full(world: &World) -> bool {
+    world.states(0) == [("w0".to_owned(), "Full".to_owned())]
+}
+
+#[test]
+fn another_cost_takes_no_adjacency_and_another_hello_does_as_it_was_foretold() {
+    let mut world = two("hello_s = 2\ndead_s = 8");
+    assert!(full(&world));
+    let before = world.section(0);
+    world.wires[0].ends[0].1 = 77;
+    let after = world.section(0);
+    assert_eq!(before.interruptions(Some(&after)), Vec::<String>::new());
+    world.configure(0);
+    assert!(full(&world), "the adjacency stands");
+    world.run(SECOND * 10);
+    assert_eq!(world.at(0).route(World::prefix(1)).map(|it| it.cost), Some(87));
+    world.lines = "hello_s = 1\ndead_s = 8".to_owned();
+    let last = world.section(0);
+    assert_eq!(
+        after.interruptions(Some(&last)),
+        ["this interface begins its adjacencies anew: w0"]
+    );
+    world.configure(0);
+    world.run(SECOND * 20);
+    assert_eq!(world.states(0), [], "the neighbour says another interval");
+    assert_eq!(world.at(0).route(World::prefix(1)), None);
+    world.configure(1);
+    world.run(SECOND * 60);
+    assert!(full(&world));
+    assert_eq!(last.interruptions(None), ["this interface speaks OSPF no more: w0"]);
+}
+
+#[test]
+fn keys_change_without_a_loss_and_who_has_none_is_no_neighbour() {
+    let mut world = World::new(8, 2);
+    world.lines = "key_file = \"keys\"".to_owned();
+    let keys = |text: &str| KeyChain::read(text).unwrap();
+    world.keys.insert("keys".to_owned(), keys("1 hmac-sha-256 first"));
+    world.wire(false, &[(0, 10), (1, 10)]);
+    world.start_all();
+    world.run(SECOND * 60);
+    assert!(full(&world));
+    // The new key is known to both before either sends with it.
+    for text in ["1 hmac-sha-256 first\n2 md5 second", "2 md5 second\n1 hmac-sha-256 first"] {
+        world.keys.insert("keys".to_owned(), keys(text));
+        (0..2).for_each(|router| world.configure(router));
+        world.run(SECOND * 60);
+        assert!(full(&world), "{text}");
+        assert_eq!(world.alarms(0), Vec::<String>::new());
+    }
+    world.keys.insert("keys".to_owned(), keys("2 md5 other"));
+    world.configure(1);
+    world.run(SECOND * 60);
+    assert_eq!(world.states(0), []);
+    assert_eq!(world.alarms(0), ["igp-adjacency-lost"]);
+    world.keys.clear();
+    world.configure(1);
+    world.run(SECOND * 60);
+    assert_eq!(world.states(0), [], "a file that is gone lets nobody in");
+}
+
+#[test]
+fn a_router_with_the_number_of_another_is_an_alarm_at_both() {
+    let mut world = World::new(9, 2);
+    world.wire(true, &[(0, 10), (1, 10)]);
+    world.start_all();
+    let same = world.section(0);
+    let of_own = |mut it: igp::config::Ospf| {
+        it.router_id = same.router_id;
+        it
+    };
+    let section = std::sync::Arc::new(of_own((*world.section(1)).clone()));
+    let (now, around) = (world.now, world.around_of(1));
+    world.with(1, |it, out| it.configure(now, section, Default::default(), around, out));
+    world.run(SECOND * 30);
+    for router in 0..2 {
+        assert_eq!(world.alarms(router), ["igp-duplicate-router-id"]);
+        assert_eq!(world.states(router), []);
+    }
+}
+
+#[test]
+fn what_is_counted_moves_and_is_nothing_once_there_is_no_router() {
+    let world = two("");
+    let shown = Shown::default();
+    shown.show(Some(world.at(0)), world.now);
+    let value = |metric: Metric| {
+        let name = event::Metric::row(metric).name;
+        let mut all = shown.cells().into_iter().flat_map(|it| it.labelled());
+        match all.find(|(row, ..)| row.name == name).unwrap().2 {
+            event::Sample::Value(value) => value,
+            _ => panic!("a number"),
+        }
+    };
+    let wanted = [
+        (Metric::Neighbours, 1),
+        (Metric::Adjacencies, 1),
+        (Metric::Routes, 2),
+        (Metric::Lsas, 3),
+        (Metric::Lost, 0),
+    ];
+    for (metric, wanted) in wanted {
+        assert_eq!(value(metric), wanted, "{metric:?}");
+    }
+    for metric in [Metric::Runs, Metric::Received, Metric::Sent, Metric::Originated] {
+        assert!(value(metric) > 0, "{metric:?}");
+    }
+    shown.show(None, world.now);
+    assert_eq!((value(Metric::Adjacencies), value(Metric::Routes)), (0, 0));
+    assert!(value(Metric::Runs) > 0, "what has happened stays");
+}

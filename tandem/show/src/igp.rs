@@ -1,0 +1,101 @@
+//! What is said of routing within a domain.
+
+use crate::cell::Form;
+use crate::{Listing, column, firm, plain};
+
+/// How OSPF stands.
+pub const SUMMARY: Listing = Listing::new(
+    "no router speaks OSPF",
+    &[
+        plain("function", "FUNCTION"),
+        column("state", "STATE", Form::State),
+        firm("router_id", "ROUTER ID"),
+        plain("areas", "AREAS"),
+        plain("interfaces", "INTERFACES"),
+        plain("neighbours", "NEIGHBOURS"),
+        plain("adjacencies", "ADJACENT"),
+        plain("lsas", "LSAS"),
+        plain("routes", "ROUTES"),
+        plain("bfd_sessions", "BFD"),
+        plain("bfd_up", "BFD UP"),
+    ],
+);
+
+/// Neighbours.
+pub const NEIGHBOURS: Listing = Listing::new(
+    "no router is heard",
+    &[
+        plain("function", "FUNCTION"),
+        plain("interface", "INTERFACE"),
+        firm("address", "ADDRESS"),
+        firm("router_id", "ROUTER ID"),
+        column("state", "STATE", Form::State),
+        plain("role", "ROLE"),
+        firm("area", "AREA").yields(1),
+        column("state_s", "SINCE", Form::Seconds),
+        column("dead_s", "DEAD IN", Form::Seconds),
+        plain("bfd", "BFD"),
+    ],
+);
+
+/// Interfaces.
+pub const INTERFACES: Listing = Listing::new(
+    "OSPF has no interface",
+    &[
+        plain("function", "FUNCTION"),
+        plain("interface", "INTERFACE"),
+        firm("area", "AREA"),
+        firm("address", "ADDRESS"),
+        column("state", "STATE", Form::State),
+        plain("cost", "COST"),
+        firm("designated", "DR").yields(1),
+        firm("backup", "BACKUP").yields(2),
+        plain("neighbours", "NEIGHBOURS"),
+        plain("adjacencies", "ADJACENT"),
+    ],
+);
+
+/// The database.
+pub const DATABASE: Listing = Listing::new(
+    "there is no such LSA",
+    &[
+        plain("function", "FUNCTION"),
+        firm("area", "AREA"),
+        plain("kind", "KIND"),
+        firm("id", "ID"),
+        firm("router_id", "ROUTER ID"),
+        column("age_s", "AGE", Form::Seconds),
+        plain("sequence", "SEQUENCE").yields(1),
+        plain("says", "SAYS"),
+    ],
+);
+
+/// Routes.
+pub const ROUTES: Listing = Listing::new(
+    "OSPF has no route",
+    &[
+        plain("function", "FUNCTION"),
+        firm("prefix", "PREFIX"),
+        plain("kind", "KIND"),
+        firm("area", "AREA"),
+        plain("cost", "COST"),
+        plain("metric", "METRIC"),
+        plain("via", "VIA"),
+    ],
+);
+
+/// Runs of SPF.
+pub const SPF: Listing = Listing::new(
+    "OSPF has no area",
+    &[
+        plain("function", "FUNCTION"),
+        firm("area", "AREA"),
+        plain("kind", "KIND"),
+        plain("lsas", "LSAS"),
+        plain("full_runs", "FULL"),
+        plain("updates", "UPDATES"),
+        column("last_run_s", "LAST", Form::Seconds),
+        plain("last_routes_changed", "CHANGED"),
+        column("next_run_ms", "NEXT IN", Form::Milliseconds),
+    ],
+);

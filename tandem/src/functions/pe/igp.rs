@@ -1,0 +1,75 @@
+//! `tandem ctl igp`.
+
+use clap::{Args, Subcommand};
+use client::complete::functions;
+use client::{Client, Exit, Of, Output, asked, query};
+use show::igp as listings;
+
+/// What `tandem ctl igp` shows.
+#[derive(Debug, Subcommand)]
+pub enum IgpCommand {
+    /// How OSPF stands.
+    Summary(Of),
+    /// Routers that are heard, and how far the exchange with each has come.
+    Neighbours(Of),
+    /// Interfaces: state, cost, designated router.
+    Interfaces(Of),
+    /// The link state database.
+    Database(Database),
+    /// Routes, those on the router's own links included.
+    Routes(Routes),
+    /// Runs of SPF, by area.
+    Spf(Of),
+}
+
+/// Which LSAs.
+#[derive(Debug, Args)]
+pub struct Database {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only of this area: `0.0.0.0`.
+    #[arg(long)]
+    pub area: Option<String>,
+    /// Only of this type: `Router`, `Network`, `Summary`, `AS External` …
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// Only what this router says.
+    #[arg(long)]
+    pub router: Option<String>,
+}
+
+/// Which routes.
+#[derive(Debug, Args)]
+pub struct Routes {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only those within this prefix.
+    #[arg(long)]
+    pub within: Option<String>,
+    /// Only those that cover this address.
+    #[arg(long)]
+    pub covering: Option<String>,
+}
+
+/// Shows it.
+pub fn igp(client: &Client, form: Output, command: IgpCommand) -> Result<(), Exit> {
+    let (of, about, listing) = match command {
+        IgpCommand::Summary(of) => (of, "igp/summary", &listings::SUMMARY),
+        IgpCommand::Neighbours(of) => (of, "igp/neighbours", &listings::NEIGHBOURS),
+        IgpCommand::Interfaces(of) => (of, "igp/interfaces", &listings::INTERFACES),
+        IgpCommand::Spf(of) => (of, "igp/spf", &listings::SPF),
+        IgpCommand::Database(it) => {
+            let how = query(&[("area", it.area), ("kind", it.kind), ("router", it.router)]);
+            let about = format!("igp/database{how}");
+            return asked(client, form, it.function, &about, &listings::DATABASE);
+        }
+        IgpCommand::Routes(it) => {
+            let how = query(&[("within", it.within), ("covering", it.covering)]);
+            let about = format!("igp/routes{how}");
+            return asked(client, form, it.function, &about, &listings::ROUTES);
+        }
+    };
+    asked(client, form, of.function, about, listing)
+}
