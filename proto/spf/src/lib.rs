@@ -14,6 +14,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod backoff;
 mod distances;
 mod failure;
 mod graph;
@@ -25,6 +26,7 @@ pub mod ti_lfa;
 mod tree;
 mod update;
 
+pub use backoff::{Backoff, SpfDelays};
 pub use distances::{Direction, Distances};
 pub use failure::Failure;
 pub use graph::{COST_MAX, EdgeId, Graph, Kind, Limits, Node};

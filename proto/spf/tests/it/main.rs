@@ -1,6 +1,7 @@
 //! Shortest paths and repairs, held against slow references on graphs by seed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod backoff;
 mod lfa;
 mod microloop;
 mod reference;

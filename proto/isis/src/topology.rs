@@ -1,0 +1,218 @@
+//! A level as a graph: systems and pseudonodes become nodes, and links that both ends describe
+//! become edges (ISO 10589 annex C.2). What changed is followed node by node, so that the tree of
+//! shortest paths is updated, not made anew.
+
+use crate::address::NodeId;
+use crate::lsdb::Lsdb;
+use crate::lsp::LINK_UNUSABLE;
+use crate::settings::MetricStyle;
+use spf::{EdgeId, Graph, Hop, Kind, Limits, Node, Tree, UNREACHED};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A link as an end describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Leads {
+    to: NodeId,
+    cost: u32,
+    /// That end's number of the link; 0 where it says none.
+    link: u32,
+}
+
+/// How a packet leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FirstHop {
+    /// Our number of the link; 0 where we say none.
+    pub(crate) link: u32,
+    pub(crate) cost: u32,
+    /// The next system.
+    pub(crate) via: NodeId,
+    /// The pseudonode in between, or the next system.
+    pub(crate) across: NodeId,
+}
+
+#[derive(Debug)]
+pub(crate) struct Topology {
+    graph: Graph,
+    nodes: BTreeMap<NodeId, Node>,
+    ids: BTreeMap<Node, NodeId>,
+    links: BTreeMap<EdgeId, u32>,
+    tree: Option<Tree>,
+    changed: BTreeSet<NodeId>,
+    style: MetricStyle,
+    pub(crate) full_runs: u64,
+    pub(crate) updates: u64,
+}
+
+fn leads(lsdb: &Lsdb, node: NodeId, style: MetricStyle) -> Vec<Leads> {
+    let all = lsdb.node(node).flat_map(|entry| entry.content().neighbours);
+    let mut found: Vec<(bool, Leads)> = all
+        .filter(|it| if it.is_wide { style.is_wide() } else { style.is_narrow() })
+        .filter(|it| !it.is_wide || it.metric < LINK_UNUSABLE)
+        .map(|it| {
+            let link = it.link.map_or(0, |link| link[0]);
+            // Only a pseudonode's links cost nothing.
+            let cost = it.metric.max(u32::from(node.pseudonode == 0));
+            (it.is_wide, Leads { to: it.node, cost, link })
+        })
+        .collect();
+    // Where both are said, the wide one is believed.
+    let wide: BTreeSet<NodeId> = found.iter().filter(|it| it.0).map(|it| it.1.to).collect();
+    found.retain(|(is_wide, it)| *is_wide || !wide.contains(&it.to));
+    found.into_iter().map(|it| it.1).collect()
+}
+
+fn is_there(lsdb: &Lsdb, node: NodeId) -> bool {
+    lsdb.node(node).next().is_some()
+}
+
+impl Topology {
+    pub(crate) fn new(style: MetricStyle) -> Self {
+        Self {
+            graph: Graph::new(Limits::default()),
+            nodes: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            links: BTreeMap::new(),
+            tree: None,
+            changed: BTreeSet::new(),
+            style,
+            full_runs: 0,
+            updates: 0,
+        }
+    }
+
+    /// A fragment of a node is another one.
+    pub(crate) fn change(&mut self, node: NodeId) {
+        self.changed.insert(node);
+    }
+
+    /// Follows what changed, and finds the shortest paths from `root`.
+    pub(crate) fn run(&mut self, lsdb: &Lsdb, root: NodeId) {
+        for node in core::mem::take(&mut self.changed) {
+            self.follow(lsdb, node);
+        }
+        let touched = self.graph.take_touched();
+        let Some(&node) = self.nodes.get(&root) else {
+            self.tree = None;
+            return;
+        };
+        match self.tree.as_mut().filter(|tree| tree.root() == node) {
+            Some(tree) => {
+                let is_partial = tree.update(&self.graph, &touched).is_some();
+                self.updates += u64::from(is_partial);
+                self.full_runs += u64::from(!is_partial);
+            }
+            None => {
+                self.tree = Some(Tree::new(&self.graph, node));
+                self.full_runs += 1;
+            }
+        }
+    }
+
+    fn follow(&mut self, lsdb: &Lsdb, id: NodeId) {
+        let is_there = is_there(lsdb, id);
+        let Some(node) = self.node(id, is_there) else { return };
+        let own = leads(lsdb, id, self.style);
+        let arcs = self.graph.out(node).iter().chain(self.graph.back(node));
+        let known = arcs.filter_map(|arc| self.ids.get(&arc.other).copied());
+        let ends: BTreeSet<NodeId> = known.chain(own.iter().map(|it| it.to)).collect();
+        for end in ends {
+            let Some(&other) = self.nodes.get(&end) else { continue };
+            let theirs = leads(lsdb, end, self.style);
+            let there: Vec<Leads> = own.iter().copied().filter(|it| it.to == end).collect();
+            let back: Vec<Leads> = theirs.into_iter().filter(|it| it.to == id).collect();
+            // A link counts where both ends describe it.
+            let are_both = !there.is_empty() && !back.is_empty();
+            self.lay(node, other, if are_both { there } else { Vec::new() });
+            self.lay(other, node, if are_both { back } else { Vec::new() });
+        }
+        if !is_there {
+            self.graph.remove_node(node);
+            self.nodes.remove(&id);
+            self.ids.remove(&node);
+            return;
+        }
+        let first = lsdb.node(id).next();
+        self.graph.set_transit(node, !first.is_some_and(|entry| entry.flags.is_overloaded));
+    }
+
+    fn node(&mut self, id: NodeId, is_there: bool) -> Option<Node> {
+        if let Some(&node) = self.nodes.get(&id) {
+            return Some(node);
+        }
+        if !is_there {
+            return None;
+        }
+        let kind = if id.pseudonode == 0 { Kind::Router } else { Kind::Network };
+        let node = self.graph.add_node(kind)?;
+        self.nodes.insert(id, node);
+        self.ids.insert(node, id);
+        Some(node)
+    }
+
+    /// Makes the edges from one node to another those that are wanted.
+    fn lay(&mut self, from: Node, to: Node, wanted: Vec<Leads>) {
+        let mut wanted: Vec<[u32; 2]> = wanted.iter().map(|it| [it.cost, it.link]).collect();
+        wanted.sort_unstable();
+        let arcs = self.graph.out(from).iter().filter(|arc| arc.other == to);
+        let mut present: Vec<(EdgeId, [u32; 2])> =
+            arcs.map(|arc| (arc.edge, [arc.cost, self.link_of(arc.edge)])).collect();
+        // What is as it should be stays, the rest goes and comes.
+        present.retain(|(_, link)| match wanted.iter().position(|it| it == link) {
+            Some(at) => {
+                wanted.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        for (edge, _) in present {
+            self.graph.remove_edge(edge);
+            self.links.remove(&edge);
+        }
+        for [cost, link] in wanted {
+            if let Some(edge) = self.graph.add_edge(from, to, cost) {
+                self.links.insert(edge, link);
+            }
+        }
+    }
+
+    /// What the way to a node costs, if there is one.
+    pub(crate) fn distance(&self, id: NodeId) -> Option<u32> {
+        let distance = self.tree.as_ref()?.distance(*self.nodes.get(&id)?);
+        (distance != UNREACHED).then_some(distance)
+    }
+
+    /// How packets to a node leave.
+    pub(crate) fn hops(&self, id: NodeId) -> Vec<FirstHop> {
+        let node = self.nodes.get(&id);
+        let hops = self.tree.as_ref().zip(node).map_or(&[][..], |(tree, node)| tree.hops(*node));
+        hops.iter().filter_map(|hop| self.first_hop(hop)).collect()
+    }
+
+    pub(crate) fn node_of(&self, id: NodeId) -> Option<Node> {
+        self.nodes.get(&id).copied()
+    }
+
+    pub(crate) fn id_of(&self, node: Node) -> Option<NodeId> {
+        self.ids.get(&node).copied()
+    }
+
+    /// The number of a link at its beginning; 0 where it has none.
+    pub(crate) fn link_of(&self, edge: EdgeId) -> u32 {
+        self.links.get(&edge).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn first_hop(&self, hop: &Hop) -> Option<FirstHop> {
+        let [_, across] = self.graph.ends(hop.edge)?;
+        Some(FirstHop {
+            link: self.link_of(hop.edge),
+            cost: self.graph.cost(hop.edge)?,
+            via: self.id_of(hop.via)?,
+            across: self.id_of(across)?,
+        })
+    }
+
+    /// The graph and the tree, for repairs.
+    pub(crate) const fn paths(&self) -> (&Graph, Option<&Tree>) {
+        (&self.graph, self.tree.as_ref())
+    }
+}
