@@ -11,6 +11,7 @@ mod askers;
 pub mod destinations;
 pub mod home;
 pub mod keys;
+mod legs;
 mod messages;
 pub mod metrics;
 mod sh;
@@ -25,6 +26,7 @@ use diameter::rows::sh as rows;
 use diameter::{DisconnectCause, Indication, SessionIds};
 use diameter_stack::Peers;
 use event::Metrics;
+use legs::Legs;
 use machine::Time;
 use mapsms::watches::Watches;
 use messages::Dialogues;
@@ -47,6 +49,7 @@ pub(crate) struct ByDiameter {
     origin: sh::Origin,
     askers: Askers,
     dialogues: Dialogues,
+    legs: Legs,
     tokens: u64,
     /// What the gateway is to be told.
     told: VecDeque<Input>,
@@ -65,6 +68,7 @@ impl ByDiameter {
             origin: sh::Origin::default(),
             askers: Askers::default(),
             dialogues: Dialogues::default(),
+            legs: Legs::new(&seed.random),
             tokens: 0,
             told: VecDeque::new(),
             seed,
@@ -82,8 +86,16 @@ impl ByDiameter {
         self.dialogues.forget();
         let section = config.diameter_section();
         self.peers = section.and_then(|it| Peers::new(&it, Arc::default(), self.seed).ok());
+        self.want_legs(config);
         let seconds = now.as_millis() / 1_000;
         self.sessions = config.diameter.as_ref().map(|it| SessionIds::new(&it.host, seconds));
+    }
+
+    /// Whether the service assurance is told what passes.
+    fn want_legs(&mut self, config: &Ipsmgw) {
+        if let Some(peers) = &mut self.peers {
+            peers.want_passed(config.capture.is_some());
+        }
     }
 
     /// Takes another section: peers that are written as before keep their connections.
@@ -92,7 +104,8 @@ impl ByDiameter {
             (Some(peers), Some(section)) if peers.continues(&section) => {
                 self.origin = sh::Origin::of(config);
                 self.askers = Askers::of(config);
-                return peers.configure(now, &section, out);
+                peers.configure(now, &section, out);
+                return self.want_legs(config);
             }
             (Some(peers), _) => peers.abandon(now, out),
             (None, None) => return,

@@ -404,6 +404,7 @@ impl Ipsmgw {
             numbers: asks(|it| it.numbers),
             reachability: asks(|it| it.reachability),
             destinations: self.diameter_destination.clone(),
+            answer_time: self.peers_answer_time(),
         }
     }
 
@@ -483,6 +484,10 @@ impl Ipsmgw {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         if self.name.is_empty() {
             issues.push(Issue::new("name", "the name is empty", "give it a name"));
+        }
+        if self.name.contains(['/', '\0']) {
+            let what = "files and directories of the function are named after it";
+            issues.push(Issue::new("name", what, "use a name without a slash"));
         }
         if Msisdn::of(&self.number).is_none() {
             let hint = "write digits with the country code and without a plus sign";

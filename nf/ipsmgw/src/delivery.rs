@@ -242,7 +242,7 @@ impl Delivery {
 
     /// Tries the next way; when none is left, what failed is told.
     fn next(&mut self, step: &mut Step<'_>) -> bool {
-        while let Some(way) = self.ways.front().copied() {
+        while let Some(way) = self.ways.front().copied().filter(|_| step.may_try()) {
             let is_begun = match way {
                 Way::PacketSwitched => self.by_ip(step),
                 Way::CircuitSwitched => self.by_circuits(step),
@@ -285,7 +285,9 @@ impl Delivery {
         let Some(to) = Step::titled(&node, step.settings().subsystems.msc) else { return false };
         self.state = State::Asking;
         let (centre, tpdu) = (self.content.centre, self.content.tpdu.clone());
-        self.asking = Some(step.ask(Argument::Deliver { imsi, centre, tpdu }, to));
+        let msisdn = self.msisdn();
+        let argument = Argument::Deliver { imsi, centre, tpdu };
+        self.asking = Some(step.ask_for(msisdn.as_ref(), argument, to));
         step.arm(step.settings().flow_time);
         true
     }

@@ -371,6 +371,11 @@ impl ShortMessageGateway {
             }
             match self.next_input(now, out) {
                 Some(Input::Network(it)) => self.indicated(now, it, &mut wanted),
+                Some(input @ Input::PeerAsks { dialogue, .. }) => {
+                    self.gateway.step(now, input, &mut wanted);
+                    let trail = self.gateway.trail_of_dialogue(dialogue);
+                    trail.into_iter().for_each(|it| self.by_diameter.is_leg(dialogue, it));
+                }
                 Some(input) => self.gateway.step(now, input, &mut wanted),
                 None => return,
             }
@@ -474,9 +479,13 @@ impl ShortMessageGateway {
                 out.answer(ticket, crate::ask::taken(outcome));
             }
             Output::AskHome { ticket, question } => {
-                self.by_diameter.ask(now, &self.config, ticket, question, out);
+                let of = (ticket, self.gateway.trail_of_flow(ticket));
+                self.by_diameter.ask(now, &self.config, of, question, out);
             }
-            Output::AskPeer(question) => self.by_diameter.ask_peer(now, *question, out),
+            Output::AskPeer(question) => {
+                let trail = self.gateway.trail_of_begin(question.reference);
+                self.by_diameter.ask_peer(now, *question, trail, out);
+            }
             Output::Request(request) => self.ask_network(now, *request, out),
             Output::Record(record) => self.records.add(now, &record),
         }
@@ -527,6 +536,7 @@ impl ShortMessageGateway {
             self.by_diameter.close(now, out);
         }
         self.by_diameter.flush(out);
+        self.by_diameter.capture(now, &mut self.wire);
         self.store.flush(now, out);
         self.records.flush(now, out);
         self.wire.capture.flush(now, out);

@@ -12,6 +12,7 @@ use crate::flow::{Flow, key, number};
 use crate::handing::Handing;
 use crate::metrics::Metric;
 use crate::notice::Notice;
+use crate::peers;
 use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
@@ -47,7 +48,7 @@ pub struct Seeds {
 #[derive(Debug)]
 pub struct Gateway {
     pub(crate) shared: Shared,
-    flows: Slots<Flow>,
+    pub(crate) flows: Slots<Flow>,
     /// What of the flows each terminal and each peer has, and whose a flow is.
     shares: Shares<String>,
     holders: BTreeMap<u64, String>,
@@ -341,11 +342,18 @@ impl Gateway {
         self.shared.known.versions.learn(&peer, context, version);
     }
 
-    /// Takes the dialogue of a peer with that title for a flow.
-    pub(crate) fn adopt(&mut self, dialogue: u64, title: &Msisdn, flow: Flow) -> bool {
+    /// Takes the dialogue of a peer with that title for a flow, which answers by then.
+    pub(crate) fn adopt(
+        &mut self,
+        dialogue: u64,
+        title: &Msisdn,
+        flow: Flow,
+        latest: Option<Time>,
+    ) -> bool {
         let is_begun = self.begin_for(title.digits().to_owned(), flow, Event::Begin);
-        if let Some((flow, _)) = self.shared.events.back().filter(|_| is_begun) {
-            self.shared.dialogues.insert(dialogue, (*flow, Role::Peer));
+        if let Some(flow) = self.shared.events.back().map(|it| it.0).filter(|_| is_begun) {
+            self.shared.dialogues.insert(dialogue, (flow, Role::Peer));
+            self.shared.answer_by(flow, latest);
         }
         is_begun
     }
@@ -412,7 +420,8 @@ impl Gateway {
         self.shared.begins.get(&reference).and_then(|it| self.trail_of_flow(*it))
     }
 
-    fn trail_of_flow(&self, flow: u64) -> Option<u64> {
+    /// The trail of a flow.
+    pub(crate) fn trail_of_flow(&self, flow: u64) -> Option<u64> {
         let at = self.flows.at(key(flow))?;
         Some(at.trail().unwrap_or_else(|| self.shared.trail(flow)))
     }
@@ -493,6 +502,7 @@ impl Gateway {
         let left = taken.asking().and_then(Option::take);
         self.shared.drop_asking(left, out);
         self.shared.release(flow);
+        self.shared.answer_by(flow, None);
         if let Some(holder) = self.holders.remove(&flow) {
             self.shares.give_back(&holder, 1);
         }
@@ -550,7 +560,8 @@ impl Machine for Gateway {
                 self.peer_replied(reference, reply, names);
             }
             In::PeerAsks { dialogue, title, operation, invoked } => {
-                self.peer_asks(dialogue, title, operation, invoked, out);
+                let asked = peers::asked(dialogue, operation);
+                self.peer_asks(now, asked, invoked, title, out);
             }
             In::Stored { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Stored(answer)));

@@ -1,6 +1,6 @@
 //! What is known of peers: the versions of MAP that they speak, and their names in Diameter.
 
-use crate::by_diameter::destinations::{Place, Role, place, reached};
+use crate::by_diameter::destinations::{Place, Role, home_of, place, reached};
 use crate::settings::Settings;
 use mapsms::argument::Argument;
 use mapsms::by_diameter::names::Names;
@@ -25,13 +25,14 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Where an operation goes by Diameter; none: it goes by MAP. A node is where a home subscriber
-    /// server said that it is, else where the configuration says.
+    /// Where an operation goes by Diameter; none: it goes by MAP. A node is where the home subscriber
+    /// server of the subscriber whom it is asked for said that it is, else where the configuration
+    /// says.
     pub(crate) fn place(
         &self,
         settings: &Settings,
         argument: &Argument,
-        to: &Address,
+        (to, of): (&Address, Option<&Msisdn>),
     ) -> Option<Place> {
         let all = &settings.home.destinations;
         if all.is_empty() {
@@ -39,7 +40,8 @@ impl Known {
         }
         let (role, digits) = reached(argument, to)?;
         let number = Msisdn::of(&digits).filter(|_| role == Role::Node);
-        if let Some(named) = number.and_then(|it| self.names.at(&it)) {
+        let named = of.zip(number).and_then(|(of, it)| self.names.at(&home_of(all, of), &it));
+        if let Some(named) = named {
             return Some(Place { realm: named.realm.clone(), host: Some(named.host.clone()) });
         }
         place(all, role, &digits)

@@ -1,9 +1,9 @@
 //! Dialogues that peers begin: who may, in which context, and what they ask.
 
-use crate::by_diameter::destinations::digits_of;
+use crate::by_diameter::destinations::{digits_of, home_of};
 use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
-use crate::flow::Flow;
+use crate::flow::{Flow, key};
 use crate::gateway::Gateway;
 use crate::metrics::Metric;
 use crate::notice::Notice;
@@ -12,8 +12,10 @@ use crate::routing::Routing;
 use crate::shared::{Event, abort};
 use crate::step::Asked;
 use bytes::Bytes;
+use machine::Time;
 use map::negotiation::{Verdict, judge};
 use map::{Context, Operation};
+use mapsms::argument::Argument;
 use mapsms::asking::Reply;
 use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::{Named, VERSION};
@@ -33,6 +35,11 @@ const fn speaks(context: Context, version: u8) -> bool {
         Context::ShortMsgMoRelay => version == 1,
         _ => false,
     }
+}
+
+/// The operation that a request of Diameter is.
+pub(crate) const fn asked(dialogue: u64, operation: Operation) -> Asked {
+    Asked { dialogue, version: VERSION, invoke: INVOKE, operation }
 }
 
 impl Gateway {
@@ -61,7 +68,8 @@ impl Gateway {
             // The operation is long, and follows (TS 29.002 §23.2.1).
             None if context == Context::ShortMsgMtRelay => {
                 let delivery = Delivery::awaited(dialogue, version);
-                self.opened(dialogue, &title, Flow::Delivery(Box::new(delivery)), out);
+                let flow = Flow::Delivery(Box::new(delivery));
+                self.opened(dialogue, &title, (flow, None), out);
             }
             None => self.refuse(dialogue, Portion::default(), out),
         }
@@ -76,25 +84,29 @@ impl Gateway {
         settings.is_allowed(&digits).then_some(title)
     }
 
-    /// A peer of Diameter that may ask does.
+    /// A peer of Diameter that may ask does. Its node gives up an answer that comes too late.
     pub(crate) fn peer_asks(
         &mut self,
-        dialogue: u64,
-        title: Msisdn,
-        operation: Operation,
+        now: Time,
+        asked: Asked,
         invoked: Invoked,
+        title: Msisdn,
         out: &mut Vec<Out>,
     ) {
-        let asked = Asked { dialogue, version: VERSION, invoke: INVOKE, operation };
-        self.invoked(asked, invoked, title, out);
+        let flow = Self::flow_of(asked, invoked, &title);
+        let latest = self.shared.settings.home.answer_time.map(|it| now + it);
+        self.opened(asked.dialogue, &title, (flow, latest), out);
     }
 
     /// A peer of Diameter was asked: what came of it, if somebody still waits for it.
     pub(crate) fn peer_replied(&mut self, reference: u64, reply: Reply, names: Vec<Named>) {
-        names.into_iter().for_each(|it| self.shared.known.names.learn(it));
-        if let Some(flow) = self.shared.begins.remove(&reference) {
-            self.shared.events.push_back((flow, Event::Replied(reply)));
+        let Some(flow) = self.shared.begins.remove(&reference) else { return };
+        let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
+        if let Some(Argument::Routing { msisdn, .. }) = at.map(|it| it.argument()) {
+            let source = home_of(&self.shared.settings.home.destinations, msisdn);
+            names.into_iter().for_each(|it| self.shared.known.names.learn(&source, it));
         }
+        self.shared.events.push_back((flow, Event::Replied(reply)));
     }
 
     /// Nodes that are known by their names in Diameter.
@@ -115,7 +127,12 @@ impl Gateway {
     }
 
     fn invoked(&mut self, asked: Asked, invoked: Invoked, title: Msisdn, out: &mut Vec<Out>) {
-        let flow = match invoked {
+        let flow = Self::flow_of(asked, invoked, &title);
+        self.opened(asked.dialogue, &title, (flow, None), out);
+    }
+
+    fn flow_of(asked: Asked, invoked: Invoked, title: &Msisdn) -> Flow {
+        match invoked {
             Invoked::Routing { msisdn, centre, has_priority } => {
                 let asker = title.clone();
                 let routing = Routing::new(asked, asker, msisdn, centre, has_priority);
@@ -130,12 +147,17 @@ impl Gateway {
                 let notice = Notice::report(asked, asker, msisdn, centre, outcome, diagnostic);
                 Flow::Notice(Box::new(notice))
             }
-        };
-        self.opened(asked.dialogue, &title, flow, out);
+        }
     }
 
-    fn opened(&mut self, dialogue: u64, title: &Msisdn, flow: Flow, out: &mut Vec<Out>) {
-        if !self.adopt(dialogue, title, flow) {
+    fn opened(
+        &mut self,
+        dialogue: u64,
+        title: &Msisdn,
+        (flow, latest): (Flow, Option<Time>),
+        out: &mut Vec<Out>,
+    ) {
+        if !self.adopt(dialogue, title, flow, latest) {
             out.push(abort(dialogue, Portion::default()));
         }
     }

@@ -64,10 +64,6 @@ impl Ipsmgw {
     /// Finds what is wrong with the keys of records.
     pub(crate) fn validate_records(&self, issues: &mut Vec<Issue>) {
         let Some(keys) = &self.cdr else { return };
-        if self.name.contains(['/', '\0']) {
-            let what = "files of records are named after the function";
-            issues.push(Issue::new("name", what, "use a name without a slash"));
-        }
         let checks = [
             ("cdr.file_max_mb", keys.file_max_mb, 1, 4_096),
             ("cdr.file_max_s", keys.file_max_s, 1, 86_400),
@@ -220,6 +216,11 @@ impl Recorder {
         }
         self.flush(now, out);
         out.hang_up(RECORD_PORT);
+        if files.is_none() {
+            // Nobody wants them any more: they are none of a section's to come.
+            let lost = self.waiting.drain(..).filter(|it| *it == b'\n').count();
+            self.metrics.add(RecordMetric::Lost, u64::try_from(lost).unwrap_or(u64::MAX));
+        }
         (self.files, self.state, self.why) = (files, State::Shut(now), None);
     }
 
@@ -259,6 +260,7 @@ impl Recorder {
             ChannelEvent::Message(counts) => self.counted(counts),
             ChannelEvent::Absent(why) => self.shut(now, why.unwrap_or("it is being opened")),
             ChannelEvent::Down(why) => self.shut(now, why),
+            // Of packets, which it has none of.
             ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
         }
         true
@@ -307,6 +309,39 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::effects::Way;
+
+    const SECTION: &str = "name = \"sms1\"\nnumber = \"447700000099\"\n\
+         domain = \"ims.example.org\"\nlisten = [\"udp:127.0.0.1:5090\"]\n[cdr]\n";
+
+    #[test]
+    fn lines_that_wait_when_nobody_wants_records_any_more_are_lost_and_counted_as_such() {
+        let mut config: Ipsmgw = toml::from_str(SECTION).unwrap();
+        config.cdr_folder = Some("/nowhere".into());
+        let (now, mut out) = (Time::from_millis(1), Effects::default());
+        let mut recorder = Recorder::new(&config, now);
+        let record = Record {
+            direction: Direction::Originated,
+            subscriber: None,
+            other: None,
+            octets: 0,
+            centre: None,
+            way: None,
+            cause: None,
+            postponed: None,
+            attempts: Vec::new(),
+            trail: 1,
+        };
+        (0..3).for_each(|_| recorder.add(now, &record));
+        // Other files get what waits.
+        config.cdr.iter_mut().for_each(|it| it.file_max_s = 60);
+        recorder.configure(&config, now, &mut out);
+        assert_eq!(recorder.metrics.read(RecordMetric::Lost), 0);
+        assert!(!recorder.waiting.is_empty());
+        config.cdr = None;
+        recorder.configure(&config, now, &mut out);
+        assert_eq!(recorder.metrics.read(RecordMetric::Lost), 3);
+        assert!(recorder.waiting.is_empty());
+    }
 
     #[test]
     fn a_record_is_a_line_of_what_became_of_a_message_and_nothing_of_what_it_says() {

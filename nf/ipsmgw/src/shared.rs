@@ -102,6 +102,8 @@ pub struct Shared {
     /// Whose turn it is at rows, and what each flow waits for or has.
     pub(crate) rows: Subscribers,
     held: BTreeMap<u64, (Msisdn, Held)>,
+    /// Flows that answer a peer whose node waits no longer than until then.
+    latest: BTreeMap<u64, Time>,
     /// Correlations that were given out.
     pub(crate) given: Given,
     /// Of whom service centres wait to hear, and how often each began to.
@@ -131,6 +133,7 @@ impl Shared {
             known: Known::default(),
             rows: Subscribers::default(),
             held: BTreeMap::new(),
+            latest: BTreeMap::new(),
             given: Given::new(settings.shares.correlations_max),
             waiting: Standing::new(settings.shares.waiting_max),
             waiters: Buckets::new(settings.shares.waiting_rate),
@@ -164,6 +167,19 @@ impl Shared {
 
     pub(crate) fn arm(&mut self, flow: u64, at: Time) {
         self.arms.push((flow, at));
+    }
+
+    /// A flow is to have answered by then; none: whenever.
+    pub(crate) fn answer_by(&mut self, flow: u64, latest: Option<Time>) {
+        match latest {
+            Some(latest) => self.latest.insert(flow, latest),
+            None => self.latest.remove(&flow),
+        };
+    }
+
+    /// When a flow is to have answered.
+    pub(crate) fn latest(&self, flow: u64) -> Option<Time> {
+        self.latest.get(&flow).copied()
     }
 
     /// A service centre is to be alerted, once there is room for the flow.

@@ -20,6 +20,8 @@ use tcu::{Code, Component, Portion, Request};
 
 /// No flow: nobody waits for that answer.
 const NOBODY: u64 = u64::MAX;
+/// What has less time is not begun: it would be cut off, and whoever was asked might have done it.
+const TRIED_LEAST: Duration = Duration::from_secs(5);
 /// A message stays in the store beyond its validity until its end is dealt with.
 const KEPT_BEYOND: Duration = Duration::from_secs(86_400);
 
@@ -85,16 +87,28 @@ impl Step<'_> {
         }
     }
 
-    /// The flow is due after that time.
+    /// The flow is due after that time, or when whoever asked is to be answered at the latest.
     pub fn arm(&mut self, time: Duration) {
-        let at = self.now + time;
+        let latest = self.shared.latest(self.flow);
+        let at = latest.map_or(self.now + time, |it| it.min(self.now + time));
         self.shared.arm(self.flow, at);
+    }
+
+    /// Whether one more thing may be tried before whoever asked is to be answered.
+    pub fn may_try(&self) -> bool {
+        self.shared.latest(self.flow).is_none_or(|it| self.now + TRIED_LEAST <= it)
     }
 
     /// Asks the network.
     pub fn ask(&mut self, argument: Argument, to: Address) -> Asking {
+        self.ask_for(None, argument, to)
+    }
+
+    /// Asks the network; a node for a subscriber, whose home subscriber server may have named it.
+    pub fn ask_for(&mut self, of: Option<&Msisdn>, argument: Argument, to: Address) -> Asking {
         let from = self.settings().address;
-        if let Some(place) = self.shared.known.place(&self.shared.settings, &argument, &to) {
+        let place = self.shared.known.place(&self.shared.settings, &argument, (&to, of));
+        if let Some(place) = place {
             let reference = self.shared.reference_by_diameter(self.flow);
             let mut asking = Asking::new(argument.clone(), to, from, None);
             asking.reference = reference;

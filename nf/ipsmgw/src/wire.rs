@@ -105,6 +105,11 @@ impl Wire {
         self.capture.message(now, &seen, |_| true);
     }
 
+    /// A message of another protocol than SIP passed.
+    pub(crate) fn passed(&mut self, now: Time, kind: u8, seen: &Seen<'_>) {
+        self.capture.message_of(now, kind, seen, |_| true);
+    }
+
     /// Tells the service assurance what happened.
     pub(crate) fn event(
         &mut self,

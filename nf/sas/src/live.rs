@@ -93,6 +93,8 @@ pub struct Live {
     pub phase: Phase,
     seen: Vec<(u64, u32)>,
     seen_at: usize,
+    /// Requests of Diameter that are not answered yet.
+    pub(crate) unanswered: u16,
     /// What its messages of SIP have said.
     pub(crate) sip: Progress,
     /// What its messages of TCAP have said.
@@ -130,6 +132,7 @@ impl Live {
             phase,
             seen: Vec::new(),
             seen_at: 0,
+            unanswered: 0,
             sip: Progress::resumed(trail.method != Method::Other),
             talk: None,
             reports_us: now_us,
@@ -141,6 +144,8 @@ impl Live {
     #[must_use]
     pub const fn patience(&self) -> Duration {
         match (self.phase, self.trail.kind) {
+            // What SIP has said already waits for what Diameter says of it.
+            (Phase::Over, _) if self.unanswered > 0 => LINGER_REQUEST,
             (Phase::Over, Kind::Call) => LINGER_CALL,
             (Phase::Over, _) => LINGER,
             (Phase::Answered, _) => LINGER_ANSWERED,

@@ -3,8 +3,8 @@
 //! Interface 0 has raw IP packets with real headers, made again from what the capture agent told:
 //! IPv4 or IPv6, UDP or TCP with running sequence numbers. Interface 1 has upper PDUs
 //! (`LINKTYPE_WIRESHARK_UPPER_PDU`): what went over TLS, with its addresses and ports as tags, so
-//! that it is shown as the SIP it was and not as broken TLS; M3UA, whatever carried it; and the
-//! messages of BGP that an event tells whole.
+//! that it is shown as the SIP it was and not as broken TLS; M3UA and Diameter, whatever carried
+//! them; and the messages of BGP that an event tells whole.
 
 use crate::detail::Read;
 use std::collections::HashMap;
@@ -43,6 +43,10 @@ pub fn write(entries: &[Read]) -> Vec<u8> {
             _ if entry.kind == hep::KIND_RTCP => {}
             _ if entry.kind == hep::KIND_M3UA => {
                 packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "m3ua"));
+            }
+            // On any port, and whatever carried it.
+            _ if entry.kind == hep::KIND_DIAMETER => {
+                packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "diameter"));
             }
             hep::TLS => packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "sip")),
             hep::TCP => segments(&mut out, entry, &mut streams),

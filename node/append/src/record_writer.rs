@@ -1,11 +1,14 @@
 //! The thread that writes files of records.
 
 use crate::records::RecordFiles;
+use crate::{MODE, sheltered};
 use driver::Waker;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -27,6 +30,8 @@ pub(crate) struct Job(pub Vec<u8>);
 struct Counts {
     written: u64,
     lost: u64,
+    /// Lines that were handed to the thread and that it has not dealt with.
+    handed: u64,
     why: Option<String>,
 }
 
@@ -74,13 +79,34 @@ impl Ear {
         self.bell.wake();
     }
 
-    fn written(&self, lines: &[u8]) {
-        self.counts().written += lines_of(lines);
+    /// Lines are about to be handed to the thread; false: there is none any more, and they are lost.
+    pub fn hand(&self, lines: &[u8]) -> bool {
+        let mut counts = self.counts();
+        let is_there = counts.why.is_none();
+        *(if is_there { &mut counts.handed } else { &mut counts.lost }) += lines_of(lines);
+        drop(counts);
+        if !is_there {
+            self.bell.wake();
+        }
+        is_there
+    }
+
+    /// The thread has dealt with lines: they are in a file, or not.
+    fn dealt(&self, lines: &[u8], is_written: bool) {
+        let (mut counts, lines) = (self.counts(), lines_of(lines));
+        counts.handed = counts.handed.saturating_sub(lines);
+        *(if is_written { &mut counts.written } else { &mut counts.lost }) += lines;
+        drop(counts);
         self.bell.wake();
     }
 
+    /// Nobody takes lines any more: those that were handed and not dealt with are lost, and so are
+    /// all others from now on.
     fn end(&self, why: String) {
-        self.counts().why = Some(why);
+        let mut counts = self.counts();
+        counts.lost += core::mem::take(&mut counts.handed);
+        counts.why = Some(why);
+        drop(counts);
         self.bell.wake();
     }
 }
@@ -93,13 +119,11 @@ pub(crate) fn begin(files: RecordFiles) -> io::Result<(Sender<Job>, Arc<Ear>)> {
     std::thread::Builder::new().name("records".to_owned()).spawn(move || {
         let mut writer = Writer { files, current: None, number: 0 };
         let ended = writer.recover().and_then(|()| writer.run(&queue, &own));
-        let Err(why) = ended else { return };
-        // What waits behind what was not written is lost with it.
-        while let Ok(Job(lines)) = queue.try_recv() {
-            own.waiting.fetch_sub(lines.len(), Relaxed);
-            own.lost(&lines);
+        // What waits behind what was not written is lost with it, and what is being handed now.
+        drop(queue);
+        if let Err(why) = ended {
+            own.end(why.to_string());
         }
-        own.end(why.to_string());
     })?;
     Ok((jobs, ear))
 }
@@ -125,11 +149,18 @@ impl Writer {
 
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.read(true).write(true).create(true).truncate(false).mode(MODE);
         let file = options.custom_flags(libc::O_NOFOLLOW).open(self.unfinished())?;
         let about = file.metadata()?;
         if !about.is_file() || about.nlink() != 1 {
             return Err(io::Error::other("the unfinished file is no file of its own"));
+        }
+        // One that was put there beforehand may be another's, or for others to read.
+        if about.uid() != driver::unix_socket::own_user() {
+            return Err(io::Error::other("the unfinished file is another user's"));
+        }
+        if about.mode() & 0o077 != 0 {
+            file.set_permissions(fs::Permissions::from_mode(MODE))?;
         }
         let is_free = file.try_lock().is_ok();
         if !is_free {
@@ -145,6 +176,7 @@ impl Writer {
     /// Finishes what was left unfinished, up to its last line.
     fn recover(&mut self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.files.folder)?;
+        sheltered(&self.unfinished())?;
         if !self.unfinished().try_exists()? {
             return Ok(());
         }
@@ -164,12 +196,12 @@ impl Writer {
                 Ok(Job(lines)) => {
                     ear.waiting.fetch_sub(lines.len(), Relaxed);
                     if let Err(why) = self.append(&lines) {
-                        ear.lost(&lines);
+                        ear.dealt(&lines, false);
                         // What was written before is whole, and is finished.
                         self.close().ok();
                         return Err(why);
                     }
-                    ear.written(&lines);
+                    ear.dealt(&lines, true);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.close(),
@@ -217,18 +249,25 @@ impl Writer {
     }
 
     fn finished_octets(&self) -> io::Result<u64> {
-        let begins = format!("{}-", self.files.name);
         let mut octets = 0;
         for entry in fs::read_dir(&self.files.folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            let is_own = |it: &str| it.starts_with(&begins) && it.ends_with(FINISHED);
-            if name.to_str().is_some_and(is_own) {
+            if name.to_str().is_some_and(|it| self.has_finished(it)) {
                 // One that was collected meanwhile has none.
                 octets += entry.metadata().map_or(0, |it| it.len());
             }
         }
         Ok(octets)
+    }
+
+    /// Whether a file has a name that a finished one of these is given: another function's may begin
+    /// alike.
+    fn has_finished(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(&*self.files.name).and_then(|it| it.strip_prefix('-'));
+        let numbers = rest.and_then(|it| it.strip_suffix(FINISHED)?.split_once('-'));
+        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        numbers.is_some_and(|(seconds, number)| is_number(seconds) && is_number(number))
     }
 
     /// Finishes or syncs the file, if it is time for that.
@@ -290,7 +329,6 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
 mod tests {
     use super::*;
     use channel::{Absent, Came, Channel, Connect as _};
-    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     /// For what a thread does.
@@ -417,6 +455,82 @@ mod tests {
         drop(begun(&files));
         until(|| !part.exists());
         assert_eq!(finished(&files).len(), 2);
+    }
+
+    #[test]
+    fn lines_that_are_handed_while_the_thread_ends_are_counted_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Where a file stands no folder can be: the thread ends at once.
+        let files = RecordFiles { folder: folder.path().join("file"), ..files(folder.path()) };
+        fs::write(&files.folder, b"x").expect("it is written");
+        for round in 0..200 {
+            let mut channel = begun(&files);
+            for number in 0..20 {
+                channel.write(record(number)).expect("it is taken");
+                if round % 2 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            let end = Instant::now() + PATIENCE;
+            let (mut written, mut lost) = (0, 0);
+            let mut look = |channel: &mut Box<dyn Channel>| {
+                let ended = channel.read(&mut |came| {
+                    if let Came::Message(counts) = came {
+                        written += u64::from_be_bytes(counts[..8].try_into().expect("eight"));
+                        lost += u64::from_be_bytes(counts[8..].try_into().expect("eight"));
+                    }
+                });
+                ended.is_err()
+            };
+            while !look(&mut channel) {
+                assert!(Instant::now() < end, "it ends");
+                std::thread::yield_now();
+            }
+            // What comes behind the end is lost, too.
+            channel.write(record(20)).expect("it is taken");
+            look(&mut channel);
+            assert_eq!((written, lost), (0, 21), "round {round}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_function_whose_name_begins_alike_take_none_of_its_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = RecordFiles { folder_octets_max: 100, ..files(folder.path()) };
+        fs::create_dir(&files.folder).expect("a folder");
+        for name in ["sms1-b-1-1.jsonl", "sms1-2-1-1.jsonl", "sms1-.jsonl", "sms1-1-x.jsonl"] {
+            fs::write(files.folder.join(name), [0; 200]).expect("it is written");
+        }
+        let mut channel = begun(&files);
+        channel.write(record(1)).expect("it is taken");
+        assert_eq!(counted(&mut channel, 1), (1, 0, None));
+        drop(channel);
+        until(|| !files.folder.join("sms1.part").exists());
+        fs::write(files.folder.join("sms1-1-1.jsonl"), [0; 200]).expect("it is written");
+        let mut channel = begun(&files);
+        channel.write(record(1)).expect("it is taken");
+        assert_eq!(counted(&mut channel, 1).1, 1);
+    }
+
+    #[test]
+    fn what_stood_there_before_is_made_its_owners_alone_and_no_folder_of_all_is_written_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = files(folder.path());
+        fs::create_dir(&files.folder).expect("a folder");
+        let part = files.folder.join("sms1.part");
+        fs::write(&part, [HEADER, &record(1)].concat()).expect("it is written");
+        fs::set_permissions(&part, fs::Permissions::from_mode(0o644)).expect("it is ours");
+        drop(begun(&files));
+        until(|| finished(&files).len() == 1);
+        for entry in fs::read_dir(&files.folder).expect("it is there").flatten() {
+            assert_eq!(entry.metadata().expect("it is").permissions().mode() & 0o777, 0o600);
+        }
+        fs::set_permissions(&files.folder, fs::Permissions::from_mode(0o777)).expect("it is ours");
+        let mut channel = begun(&files);
+        channel.write(record(2)).expect("it is taken");
+        let (_, lost, why) = counted(&mut channel, 1);
+        let why = why.unwrap_or_else(|| counted(&mut channel, u64::MAX).2.expect("it is over"));
+        assert!(lost == 1 && why.contains("its folder"), "{why}");
     }
 
     #[test]

@@ -78,10 +78,11 @@ impl Channel for Writing {
             self.ear.lost(&messages);
             return Ok(());
         }
-        self.ear.waiting.fetch_add(octets, Relaxed);
-        let sent = self.jobs.send(Job(messages));
-        // Its thread has ended, and says why.
-        sent.unwrap_or_else(|job| self.ear.lost(&job.0.0));
+        if self.ear.hand(&messages) {
+            self.ear.waiting.fetch_add(octets, Relaxed);
+            // Where the thread ends meanwhile, it counts what was handed as lost.
+            let _ = self.jobs.send(Job(messages));
+        }
         Ok(())
     }
 

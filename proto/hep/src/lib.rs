@@ -45,6 +45,8 @@ pub const KIND_SIP: u8 = 1;
 pub const KIND_RTCP: u8 = 5;
 /// `kind` of M3UA (RFC 4666).
 pub const KIND_M3UA: u8 = 9;
+/// `kind` of Diameter (RFC 6733).
+pub const KIND_DIAMETER: u8 = 56;
 /// The protocol of a `kind` whose messages are octets: what a collector keeps besides SIP.
 #[must_use]
 pub const fn signalling(kind: u8) -> Option<&'static str> {
@@ -52,7 +54,7 @@ pub const fn signalling(kind: u8) -> Option<&'static str> {
         8 => Some("m2ua"),
         KIND_M3UA => Some("m3ua"),
         13 => Some("m2pa"),
-        56 => Some("diameter"),
+        KIND_DIAMETER => Some("diameter"),
         _ => None,
     }
 }

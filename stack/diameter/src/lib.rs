@@ -19,12 +19,14 @@ mod alarm;
 mod association;
 pub mod config;
 mod metrics;
+mod passing;
 mod peers;
 mod show;
 mod stream;
 mod trace;
 
 pub use metrics::{ConnectionMetric, PeerMetric, PeerTable, empty_tables, peer_table};
+pub use passing::Passed;
 pub use peers::{Counts, Peers};
 pub use show::{DiameterActRow, DiameterConnectionRow, DiameterPeerRow};
 pub use trace::{DiameterTraceRow, LIMIT, PEER, TRACED_MAX};

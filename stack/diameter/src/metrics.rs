@@ -1,5 +1,6 @@
 //! What is known of each peer, for a table of metrics.
 
+use crate::passing::Passages;
 use crate::peers::{Counts, Peers};
 use crate::trace::Trace;
 use diameter::State;
@@ -60,14 +61,16 @@ pub fn peer_table() -> PeerTable {
 pub(crate) struct Seen {
     pub counts: Counts,
     pub traced: Trace,
+    pub passages: Passages,
     metrics: Metrics<ConnectionMetric>,
     table: PeerTable,
 }
 
 impl Default for Seen {
     fn default() -> Self {
-        let (counts, traced) = (Counts::default(), Trace::default());
-        Self { counts, traced, metrics: Metrics::new(), table: peer_table() }
+        let (counts, traced, passages) =
+            (Counts::default(), Trace::default(), Passages::default());
+        Self { counts, traced, passages, metrics: Metrics::new(), table: peer_table() }
     }
 }
 

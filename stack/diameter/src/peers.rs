@@ -513,6 +513,7 @@ impl Peers {
 
     fn send(&mut self, now: Time, name: Connection, octets: Bytes, out: &mut Effects) {
         self.trace(now, name, &octets, true);
+        self.pass(name, &octets, true);
         match self.links.get(&name).map(|link| link.way) {
             Some(Way::Stream(flow)) => out.send(flow, |buffer| buffer.extend_from_slice(&octets)),
             Some(Way::Association(id)) => self.send_on(now, id, octets),

@@ -9,7 +9,7 @@ use diameter::{Connection, In, PeerId};
 use machine::Time;
 use runtime::{Effects, Flow, Transport};
 
-const fn carriage(flow: &Flow) -> Carriage {
+pub(crate) const fn carriage(flow: &Flow) -> Carriage {
     match flow.transport {
         Transport::Tls => Carriage::Tls,
         Transport::Tcp | Transport::Udp => Carriage::Tcp,
@@ -76,6 +76,7 @@ impl Peers {
             }
         }
         self.trace(now, name, &octets, false);
+        self.pass(name, &octets, false);
         self.tell(now, In::Message(name, octets));
     }
 

@@ -150,6 +150,17 @@ impl Capture {
     /// Captures a message, unless its trail is captured in brief and it `tells` nothing of that.
     #[inline]
     pub fn message(&mut self, now: Time, seen: &Seen<'_>, tells: fn(&[u8]) -> bool) {
+        self.message_of(now, self.kind, seen, tells);
+    }
+
+    /// The same of a message of another protocol that the function speaks, by HEP's number.
+    pub fn message_of(
+        &mut self,
+        now: Time,
+        kind: u8,
+        seen: &Seen<'_>,
+        tells: fn(&[u8]) -> bool,
+    ) {
         if self.settings.flow.is_none() {
             return;
         }
@@ -160,7 +171,7 @@ impl Capture {
         } else {
             let trail = seen.trail.map(hex);
             let correlation = trail.as_ref().map_or(&[][..], |trail| trail.as_slice());
-            self.packet(now, seen, self.kind, correlation);
+            self.packet(now, seen, kind, correlation);
         }
     }
 

@@ -1,10 +1,13 @@
 //! Who may ask by S6c and SGd.
 
-use super::destinations::{DestinationKeys, Role};
+use super::destinations::{DestinationKeys, Role, home_of};
 use crate::config::{Ipsmgw, Mode};
 use crate::settings::begins;
 use diameter::codec::Message;
+use map::Operation;
+use mapsms::by_diameter::serve::read;
 use mapsms::identity::Msisdn;
+use mapsms::invoked::Invoked;
 
 /// Who may ask.
 #[derive(Debug, Default)]
@@ -31,25 +34,44 @@ impl Askers {
         !self.destinations.is_empty()
     }
 
+    /// The home subscriber server of the subscriber whom a request for routing information is
+    /// about, as a source of names.
+    pub(crate) fn home_of(&self, message: &Message<'_>) -> String {
+        let msisdn = match read(Operation::SendRoutingInfoForSm, message) {
+            Ok(Invoked::Routing { msisdn, .. }) => Some(msisdn),
+            _ => None,
+        };
+        msisdn.map(|it| home_of(&self.destinations, &it)).unwrap_or_default()
+    }
+
     /// The gateway's own number.
     pub(crate) fn own(&self) -> &str {
         &self.own
     }
 
-    /// Whether a request in the name of that service centre is one of its own, or of a home
-    /// subscriber server that was asked by it; and whether it may ask at all. `comes` knows whether
-    /// it came the way that requests to a destination take: Origin-Host and Origin-Realm are what
-    /// any peer may write.
+    /// Whether a request in the name of that service centre is one of its own, or of the home
+    /// subscriber server of the subscriber whom it is about, which was asked by it; and whether it
+    /// may ask at all. `comes` knows whether it came the way that requests to a destination take:
+    /// Origin-Host and Origin-Realm are what any peer may write.
     pub(crate) fn admits(
         &self,
         message: &Message<'_>,
+        invoked: &Invoked,
         centre: &Msisdn,
         comes: impl Fn(&DestinationKeys) -> bool,
     ) -> bool {
         let digits = centre.digits();
+        // It speaks S6c alone: messages are none of its (TS 29.338 §4.1).
+        let about = match invoked {
+            Invoked::Routing { msisdn, .. } | Invoked::Report { msisdn, .. } => Some(msisdn),
+            Invoked::Deliver { .. } => None,
+        };
+        let is_home = |it: &DestinationKeys| {
+            about.is_some_and(|msisdn| it.names(msisdn.digits()).is_some())
+        };
         let is_own = |it: &DestinationKeys| match it.role {
             Role::Centre => it.names(digits).is_some() && it.is_of(message),
-            Role::Hss => it.is_of(message),
+            Role::Hss => is_home(it) && it.is_of(message),
             Role::Node => false,
         };
         let is_allowed = digits != self.own && begins(digits, &self.allowed);
@@ -63,6 +85,22 @@ mod tests {
     use diameter::codec::Writer;
     use diameter::rows::base::{ORIGIN_HOST, ORIGIN_REALM};
     use diameter::rows::s6c;
+    use map::types::SmDeliveryOutcome;
+    use mapsms::identity::Imsi;
+
+    /// What may be asked in the name of a service centre: a subscriber of 4477, one of 4915, and a
+    /// message.
+    fn invoked(centre: &Msisdn) -> [Invoked; 4] {
+        let centre = centre.address_string();
+        let number = |it: &str| Msisdn::of(it).unwrap();
+        let routing = |it| Invoked::Routing { msisdn: number(it), centre, has_priority: false };
+        let outcome = SmDeliveryOutcome::SuccessfulTransfer;
+        let report =
+            Invoked::Report { msisdn: number("447700900123"), centre, outcome, diagnostic: None };
+        let imsi = Imsi::of("234150000000777").unwrap();
+        let deliver = Invoked::Deliver { imsi, centre, tpdu: Vec::new(), has_more: false };
+        [routing("447700900123"), report, routing("491500000001"), deliver]
+    }
 
     fn keys(role: Role, numbers: &[&str], realm: &str, host: Option<&str>) -> DestinationKeys {
         let numbers = numbers.iter().map(|it| (*it).to_owned()).collect();
@@ -70,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_centre_asks_in_its_own_name_and_a_home_server_in_those_that_are_allowed() {
+    fn a_centre_asks_in_its_own_name_and_a_home_server_of_its_own_subscribers_alone() {
         let askers = Askers {
             own: "447700000099".into(),
             allowed: vec!["4478".into(), "447700000099".into()],
@@ -80,15 +118,17 @@ mod tests {
                 keys(Role::Node, &["4479"], "nodes", None),
             ],
         };
+        const ALL: [bool; 4] = [true; 4];
+        const NONE: [bool; 4] = [false; 4];
         for (host, realm, centre, expected) in [
-            ("SC1.centres", "Centres", "447800000001", true),
-            ("sc2.centres", "centres", "447800000001", false),
-            ("sc1.centres", "centres", "447810000001", false),
-            ("hss.home", "home", "447810000001", true),
-            ("hss.home", "home", "447910000001", false),
-            ("hss.home", "home", "447700000099", false),
-            ("mme.nodes", "nodes", "447810000001", false),
-            ("x.elsewhere", "elsewhere", "447800000001", false),
+            ("SC1.centres", "Centres", "447800000001", ALL),
+            ("sc2.centres", "centres", "447800000001", NONE),
+            ("sc1.centres", "centres", "447810000001", NONE),
+            ("hss.home", "home", "447810000001", [true, true, false, false]),
+            ("hss.home", "home", "447910000001", NONE),
+            ("hss.home", "home", "447700000099", NONE),
+            ("mme.nodes", "nodes", "447810000001", NONE),
+            ("x.elsewhere", "elsewhere", "447800000001", NONE),
         ] {
             let mut octets = Vec::new();
             Writer::request(&mut octets, &s6c::SEND_ROUTING_INFO_FOR_SM, s6c::S6C.id)
@@ -98,9 +138,11 @@ mod tests {
                 .unwrap();
             let message = Message::read(&octets).unwrap();
             let centre = Msisdn::of(centre).unwrap();
-            let admits = |comes: bool| askers.admits(&message, &centre, |_| comes);
+            let admits = |comes: bool| {
+                invoked(&centre).map(|it| askers.admits(&message, &it, &centre, |_| comes))
+            };
             assert_eq!(admits(true), expected, "{host} of {realm}");
-            assert!(!admits(false), "{host} of {realm} by another way");
+            assert_eq!(admits(false), NONE, "{host} of {realm} by another way");
         }
     }
 }

@@ -75,6 +75,18 @@ impl DestinationKeys {
     }
 }
 
+impl Place {
+    /// What tells it from others: the source of names.
+    pub(crate) fn source(&self) -> String {
+        format!("{}@{}", self.host.as_deref().unwrap_or_default(), self.realm)
+    }
+}
+
+/// The home subscriber server of a subscriber, as a source of names; empty: none is known.
+pub(crate) fn home_of(all: &[DestinationKeys], msisdn: &Msisdn) -> String {
+    place(all, Role::Hss, msisdn.digits()).map(|it| it.source()).unwrap_or_default()
+}
+
 /// Where what has that number is reached; none: by MAP.
 pub(crate) fn place(all: &[DestinationKeys], role: Role, digits: &str) -> Option<Place> {
     let named = all.iter().filter(|it| it.role == role);

@@ -47,6 +47,9 @@ pub struct Home {
     pub reachability: bool,
     /// Of whom in place of MAP.
     pub destinations: Vec<DestinationKeys>,
+    /// How long a peer that asks is answered in, before its node here gives the answer up; absent:
+    /// whenever the flow ends.
+    pub answer_time: Option<machine::Duration>,
 }
 
 /// Dialogues and references from here on are those of peers of Diameter; signalling gateways and

@@ -6,6 +6,7 @@ use diameter::rows::s6c::S6C;
 use diameter::rows::sgd::SGD;
 use diameter::rows::sh::SH;
 use diameter_stack::config::{SCTP_PORTS, Section};
+use machine::Duration;
 use runtime::{PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,8 @@ use sip_stack::realm::PORTS_MAX;
 const FIRST: PortId = PortId(PORTS_MAX + 256);
 /// Ports of Diameter: those of streams, then those of SCTP.
 const COUNT: u16 = SCTP_PORTS + 64;
+/// What a flow is to be over before the node gives its answer up, milliseconds.
+const ANSWER_SPARE_MS: u32 = 500;
 /// Applications that are spoken.
 const APPLICATIONS: &[u32] = &[SH.id, S6C.id, SGD.id];
 
@@ -74,6 +77,13 @@ impl Ipsmgw {
 
     pub(crate) fn diameter_ports(&self) -> Vec<PortSpec> {
         self.diameter_section().map(|it| it.ports()).unwrap_or_default()
+    }
+
+    /// How long a flow may take that answers a peer: what comes later is lost, and the peer says it
+    /// once more.
+    pub(crate) fn peers_answer_time(&self) -> Option<Duration> {
+        let answer_ms = self.diameter.as_ref()?.timers.answer_ms;
+        Some(Duration::from_millis(answer_ms.saturating_sub(ANSWER_SPARE_MS).into()))
     }
 
     /// Paths of the stack's section as they are in this one.

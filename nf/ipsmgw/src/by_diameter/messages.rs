@@ -24,7 +24,7 @@ use mapsms::argument::Argument;
 use mapsms::asking::{Reply, Silence};
 use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::serve::{Own, operation, read};
-use mapsms::by_diameter::{VERSION, answer, ask, serve};
+use mapsms::by_diameter::{Named, VERSION, answer, ask, serve};
 use mapsms::identity::Msisdn;
 use mapsms::invoked::Invoked;
 use runtime::Effects;
@@ -54,9 +54,34 @@ impl Dialogues {
         dialogue
     }
 
+    /// The request of a dialogue.
+    pub(crate) fn octets_of(&self, dialogue: u64) -> Option<Bytes> {
+        self.served.get(&dialogue).map(|it| it.octets.clone())
+    }
+
     /// Those of a node that is no more are answered by nobody.
     pub(crate) fn forget(&mut self) {
         self.served.clear();
+    }
+}
+
+/// What came of a request, and the nodes that its answer told with their names.
+fn reply_of(operation: Operation, outcome: &Outcome) -> (Reply, Vec<Named>) {
+    let silence = |why| (Reply::Silence(why), Vec::new());
+    let octets = match outcome {
+        Outcome::Answer(octets) => octets,
+        Outcome::Malformed(..) => return silence(Silence::Aborted),
+        Outcome::NotSent(_) => return silence(Silence::Undelivered),
+        Outcome::Expired => return silence(Silence::Timeout),
+    };
+    let Ok(message) = Message::read(octets) else { return silence(Silence::Aborted) };
+    match answer::read(operation, &message) {
+        // Whoever takes messages or reports says nothing of other nodes.
+        Ok(result) if operation == Operation::SendRoutingInfoForSm => {
+            (Reply::Result(result), answer::names(&message))
+        }
+        Ok(result) => (Reply::Result(result), Vec::new()),
+        Err(it) => (Reply::Error(Some(it.error), it.parameter), Vec::new()),
     }
 }
 
@@ -69,8 +94,14 @@ fn centre_of(invoked: &Invoked) -> Option<Msisdn> {
 }
 
 impl ByDiameter {
-    /// Asks a peer what a flow asks.
-    pub(crate) fn ask_peer(&mut self, now: Time, question: PeerQuestion, out: &mut Effects) {
+    /// Asks a peer what a flow asks, on whose trail that is.
+    pub(crate) fn ask_peer(
+        &mut self,
+        now: Time,
+        question: PeerQuestion,
+        trail: Option<u64>,
+        out: &mut Effects,
+    ) {
         let PeerQuestion { reference, argument, place } = question;
         let pending = Pending::Peer { reference, operation: argument.operation(VERSION) };
         let written = self.put(&argument, &place);
@@ -80,6 +111,7 @@ impl ByDiameter {
         self.tokens += 1;
         self.pending.insert(self.tokens, pending);
         self.metrics.add(HomeMetric::PeersAsked, 1);
+        trail.into_iter().for_each(|it| self.legs.is_of(&message, true, it));
         peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
     }
 
@@ -95,23 +127,7 @@ impl ByDiameter {
 
     /// What a flow asked has come to its end.
     pub(crate) fn replied(&mut self, reference: u64, operation: Operation, outcome: &Outcome) {
-        let mut names = Vec::new();
-        let reply = match outcome {
-            Outcome::Answer(octets) => match Message::read(octets) {
-                Ok(message) => {
-                    let read = answer::read(operation, &message);
-                    // Whoever takes messages or reports says nothing of other nodes.
-                    if operation == Operation::SendRoutingInfoForSm && read.is_ok() {
-                        names = answer::names(&message);
-                    }
-                    read.map_or_else(|it| Reply::Error(Some(it.error), it.parameter), Reply::Result)
-                }
-                Err(_) => Reply::Silence(Silence::Aborted),
-            },
-            Outcome::Malformed(..) => Reply::Silence(Silence::Aborted),
-            Outcome::NotSent(_) => Reply::Silence(Silence::Undelivered),
-            Outcome::Expired => Reply::Silence(Silence::Timeout),
-        };
+        let (reply, names) = reply_of(operation, outcome);
         if !matches!(reply, Reply::Result(_)) {
             self.metrics.add(HomeMetric::PeersFailed, 1);
         }
@@ -143,7 +159,8 @@ impl ByDiameter {
             let to = (&*it.realm, it.host.as_deref());
             node.is_some_and(|node| node.is_on_way(peer, to, it.role.application()))
         };
-        let centre = centre_of(&invoked).filter(|it| self.askers.admits(&message, it, comes));
+        let may = |it: &Msisdn| self.askers.admits(&message, &invoked, it, comes);
+        let centre = centre_of(&invoked).filter(may);
         let Some(centre) = centre else {
             self.metrics.add(HomeMetric::PeersRefused, 1);
             let code = ResultCode::AuthorizationRejected;
@@ -173,7 +190,8 @@ impl ByDiameter {
         let Some(served) = self.dialogues.served.remove(&dialogue) else { return true };
         let Ok(message) = Message::read(&served.octets) else { return true };
         let Some(own) = self.own() else { return true };
-        let named = |it: &Msisdn| names.at(it).cloned();
+        let of = self.askers.home_of(&message);
+        let named = |it: &Msisdn| names.at(&of, it).cloned();
         let (request, operation) = (served.request, served.operation);
         self.answer(
             now,
@@ -204,5 +222,52 @@ impl ByDiameter {
         if write(peers.answer_to(message, &mut octets, false)).end().is_ok() {
             peers.answer(now, request, octets, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diameter::codec::Header;
+    use diameter::row::{Application, Command};
+    use diameter::rows::base::USER_NAME;
+    use diameter::rows::{s6c, sgd};
+
+    /// An answer that names an MME, whatever it answers.
+    fn answered(of: (&Application, &Command), code: ResultCode) -> Outcome {
+        let mut octets = Vec::new();
+        Writer::request(&mut octets, of.1, of.0.id).end().unwrap();
+        let header: Header = Message::read(&octets).unwrap().header;
+        let mut octets = Vec::new();
+        Writer::answer(&mut octets, &header)
+            .result(code)
+            .put(&USER_NAME, "234150000000123")
+            .group(&s6c::SERVING_NODE, |out| {
+                out.put(&s6c::MME_NAME, "mme1.home");
+                out.put(&s6c::MME_REALM, "home");
+                out.put(&s6c::MME_NUMBER_FOR_MT_SMS, [0x44, 0x97, 0x00, 0x00]);
+            })
+            .end()
+            .unwrap();
+        Outcome::Answer(octets.into())
+    }
+
+    #[test]
+    fn nodes_are_named_by_routing_information_that_was_given_and_by_nothing_else() {
+        let routing = (&s6c::S6C, &s6c::SEND_ROUTING_INFO_FOR_SM);
+        let report = (&s6c::S6C, &s6c::REPORT_SM_DELIVERY_STATUS);
+        let submit = (&sgd::SGD, &sgd::MO_FORWARD_SHORT_MESSAGE);
+        let deliver = (&sgd::SGD, &sgd::MT_FORWARD_SHORT_MESSAGE);
+        for (of, operation, code, named) in [
+            (routing, Operation::SendRoutingInfoForSm, ResultCode::Success, 1),
+            (routing, Operation::SendRoutingInfoForSm, ResultCode::UnableToComply, 0),
+            (report, Operation::ReportSmDeliveryStatus, ResultCode::Success, 0),
+            (submit, Operation::MoForwardSm, ResultCode::Success, 0),
+            (deliver, Operation::MtForwardSm, ResultCode::Success, 0),
+        ] {
+            let (_, names) = reply_of(operation, &answered(of, code));
+            assert_eq!(names.len(), named, "{operation:?} {code:?}");
+        }
+        assert_eq!(reply_of(Operation::MtForwardSm, &Outcome::Expired).1, []);
     }
 }

@@ -119,12 +119,12 @@ fn is_done(outcome: &Outcome) -> bool {
 }
 
 impl ByDiameter {
-    /// Asks the home subscriber server; the answer is told under the ticket.
+    /// Asks the home subscriber server, as a leg of that trail; the answer is told under the ticket.
     pub(crate) fn ask(
         &mut self,
         now: Time,
         config: &Ipsmgw,
-        ticket: u64,
+        (ticket, trail): (u64, Option<u64>),
         question: HomeQuestion,
         out: &mut Effects,
     ) {
@@ -147,6 +147,7 @@ impl ByDiameter {
         self.tokens += 1;
         self.pending.insert(self.tokens, pending);
         self.metrics.add(HomeMetric::Asked, 1);
+        trail.into_iter().for_each(|it| self.legs.is_of(&message, true, it));
         peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
     }
 

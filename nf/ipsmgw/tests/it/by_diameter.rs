@@ -171,6 +171,64 @@ fn the_next_way_is_the_node_that_was_told_with_its_name_and_else_map() {
 }
 
 #[test]
+fn a_node_is_where_the_subscribers_own_home_server_said_and_nowhere_that_another_one_did() {
+    let all = vec![
+        destination(Role::Hss, "44770", "home"),
+        destination(Role::Hss, "44771", "other"),
+        destination(Role::Centre, "4478", "sc"),
+    ];
+    let mut world = World::new(Settings { home: home(all), ..settings() });
+    world.register(1, 3_600);
+    world.answer_all();
+    // The other home subscriber server says that an MSC of everybody's is a host of its own.
+    asks(&mut world, Operation::SendRoutingInfoForSm, routing("447710000001"));
+    let question = world.peers.remove(0);
+    assert_eq!(question.place.realm, "other");
+    let (kind, number) = (NodeKind::Mme, Msisdn::of(MSC).unwrap());
+    let named = Named { kind, number, host: "evil.other".into(), realm: "other".into() };
+    let value = routing_result(&Imsi::of(ALICE_IMSI).unwrap(), &Msisdn::of(MSC).unwrap());
+    let (reference, reply) = (question.reference, Reply::Result(Some(value)));
+    world.step(In::PeerReplied { reference, reply, names: vec![named] });
+    assert!(matches!(world.ended(DIALOGUE)[0], Component::Result { .. }));
+    let (imsi, _) = routed(&mut world, MSC, None);
+    delivers(&mut world, imsi, "Hi");
+    let sent = world.sent.remove(0);
+    world.step(In::Response { number: sent.number, status: 480 });
+    assert!(world.peers.is_empty(), "{:?}", world.peers);
+    assert_eq!(world.asked().0, Operation::MtForwardSm);
+}
+
+#[test]
+fn a_peer_is_answered_before_its_node_gives_up_and_nothing_is_begun_that_has_no_time() {
+    let named = || {
+        let (kind, number) = (NodeKind::Mme, Msisdn::of("447900000002").unwrap());
+        Named { kind, number, host: "mme1.home".into(), realm: "home".into() }
+    };
+    let all = vec![destination(Role::Hss, "4477", "home")];
+    let home = Home { answer_time: Some(Duration::from_secs(60)), ..home(all) };
+    for (report_s, tries_node) in [(59, false), (30, true)] {
+        let report_time = Duration::from_secs(report_s);
+        let mut world = World::new(Settings { home: home.clone(), report_time, ..settings() });
+        world.register(1, 3_600);
+        world.answer_all();
+        world.step(In::Connected(false));
+        let (imsi, _) = routed(&mut world, "447900000002", Some(named()));
+        delivers(&mut world, imsi, "Hi");
+        // The terminal takes it late, and never reports.
+        let late = if tries_node { 1 } else { 50 };
+        world.pass(Duration::from_secs(late));
+        let sent = world.sent.remove(0);
+        world.step(In::Response { number: sent.number, status: 202 });
+        world.pass(Duration::from_millis(59_900 - late * 1_000));
+        assert!(world.requests.is_empty(), "it is under way");
+        assert_eq!(world.peers.len(), usize::from(tries_node));
+        world.pass(Duration::from_millis(200));
+        assert!(matches!(world.ended(DIALOGUE)[0], Component::Error { .. }));
+        assert!(world.idle());
+    }
+}
+
+#[test]
 fn a_link_that_is_lost_ends_nothing_that_goes_by_diameter() {
     let mut world = world();
     world.submits(20, 9, "Hi");

@@ -55,6 +55,14 @@ fn what_is_written_is_what_the_gateway_is_told() {
 }
 
 #[test]
+fn a_name_that_leads_out_of_the_sites_directory_is_none() {
+    for name in ["../sms1", "/sms1", "a/b", "a\\u0000"] {
+        let text = SECTION.replace("\"sms1\"", &format!("\"{name}\""));
+        assert!(issues(&text).contains(&"name".to_owned()), "{name}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_place() {
     let cases: [(&str, &str, &[&str]); 10] = [
         ("mode = \"gateway\"", "mode = \"local\"", &["link", "network"]),

@@ -8,6 +8,7 @@
 //! What has no row is kept as octets on the trail that its agent says ([`hep::signalling`]).
 
 pub(crate) mod dialogue;
+mod diameter;
 mod sip;
 
 use crate::config::Keep;
@@ -78,7 +79,7 @@ pub(crate) struct Row {
 }
 
 /// Every row.
-const ROWS: &[Row] = &[self::sip::ROW, dialogue::ROW];
+const ROWS: &[Row] = &[self::sip::ROW, dialogue::ROW, self::diameter::ROW];
 
 /// The row of a kind of HEP.
 pub(crate) fn row(kind: u8) -> Option<&'static Row> {

@@ -4,6 +4,7 @@
 #[path = "support/bench.rs"]
 mod bench;
 mod dialogues;
+mod diameter;
 mod interface;
 mod kamailio;
 mod measure;
