@@ -101,6 +101,7 @@ impl World {
                     | Out::Record(_)
                     | Out::Taken { .. }
                     | Out::AskHome { .. }
+                    | Out::Charge { .. }
                     | Out::AskPeer(_) => {}
                 }
             }

@@ -1,9 +1,11 @@
 //! The subscribers, and which command is answered where.
 
+use crate::ro::Accounts;
 use aka::{Algorithm, Amf, Generator, GeneratorState, Home, Milenage, Scheme};
 use core::fmt;
 use diameter::codec::{AvpWriter, Flags, Message, ResultCode, Writer};
-use diameter::rows::{VENDOR_3GPP, base, cx, sh};
+use diameter::row::Row;
+use diameter::rows::{VENDOR_3GPP, base, cx, ro, sh};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `DIAMETER_ERROR_USER_UNKNOWN` (TS 29.229 §6.2.2.1).
@@ -53,6 +55,7 @@ pub struct Hss {
     pub(crate) cards: BTreeMap<String, Card>,
     pub(crate) host: String,
     pub(crate) realm: String,
+    pub(crate) accounts: Accounts,
     random: u64,
 }
 
@@ -87,7 +90,8 @@ impl Hss {
             (impi, Card { subscriber, home, server: None, repository, watchers })
         };
         let cards = subscribers.into_iter().map(card).collect();
-        Self { cards, host: host.to_owned(), realm: realm.to_owned(), random: seed }
+        let (host, realm, accounts) = (host.to_owned(), realm.to_owned(), Accounts::default());
+        Self { cards, host, realm, accounts, random: seed }
     }
 
     /// SplitMix64.
@@ -110,6 +114,7 @@ impl Hss {
             (id, 306) if id == sh::SH.id => self.user_data(request),
             (id, 307) if id == sh::SH.id => self.profile_update(request),
             (id, 308) if id == sh::SH.id => self.subscribe(request),
+            (id, 272) if id == ro::RO.id => self.credit_control(request),
             _ => Err(Refusal::Base(ResultCode::CommandUnsupported)),
         };
         self.whole(request, body)
@@ -124,7 +129,17 @@ impl Hss {
             header.flags.0 |= Flags::ERROR;
         }
         let mut writer = Writer::begin(&mut octets, &header);
-        for row in [&base::SESSION_ID, &base::VENDOR_SPECIFIC_APPLICATION_ID] {
+        let is_charging = header.application == ro::RO.id;
+        let kept: &[&Row] = match is_charging {
+            true => &[
+                &base::SESSION_ID,
+                &base::AUTH_APPLICATION_ID,
+                &ro::CC_REQUEST_TYPE,
+                &ro::CC_REQUEST_NUMBER,
+            ],
+            false => &[&base::SESSION_ID, &base::VENDOR_SPECIFIC_APPLICATION_ID],
+        };
+        for row in kept {
             if let Some(avp) = request.avps().find(row) {
                 writer.avps().copy(avp.whole);
             }
@@ -137,10 +152,11 @@ impl Hss {
                 out.number(&base::EXPERIMENTAL_RESULT_CODE, *code);
             }),
         };
-        writer = writer
-            .integer(&base::AUTH_SESSION_STATE, 1)
-            .put(&base::ORIGIN_HOST, &self.host)
-            .put(&base::ORIGIN_REALM, &self.realm);
+        if !is_charging {
+            writer = writer.integer(&base::AUTH_SESSION_STATE, 1);
+        }
+        writer =
+            writer.put(&base::ORIGIN_HOST, &self.host).put(&base::ORIGIN_REALM, &self.realm);
         for proxy in request.avps().all(&base::PROXY_INFO) {
             writer.avps().copy(proxy.whole);
         }

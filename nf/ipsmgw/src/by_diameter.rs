@@ -8,6 +8,7 @@
 //! What short messages are by S6c and SGd is in `messages.rs`.
 
 mod askers;
+pub mod charging;
 pub mod destinations;
 pub mod home;
 pub mod keys;

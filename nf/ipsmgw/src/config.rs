@@ -1,5 +1,6 @@
 //! The `[[ipsmgw]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
+use crate::by_diameter::charging::ChargingKeys;
 use crate::by_diameter::destinations::DestinationKeys;
 use crate::by_diameter::home::Home;
 use crate::by_diameter::keys::HomeKeys;
@@ -86,6 +87,9 @@ pub struct Ipsmgw {
     /// What the home subscriber server is asked by Sh; absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hss: Option<HomeKeys>,
+    /// Who charges messages of terminals (Ro); absent: nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charging: Option<ChargingKeys>,
     /// The service centre, of `mode = "local"`.
     #[serde(default)]
     pub centre: CentreKeys,
@@ -403,6 +407,7 @@ impl Ipsmgw {
         Home {
             numbers: asks(|it| it.numbers),
             reachability: asks(|it| it.reachability),
+            charges: self.charging.is_some(),
             destinations: self.diameter_destination.clone(),
             answer_time: self.peers_answer_time(),
         }

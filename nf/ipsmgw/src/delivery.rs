@@ -253,9 +253,20 @@ impl Delivery {
             }
             self.ways.pop_front();
         }
+        self.watch(step);
         let absent = (Refused::absent(DEREGISTERED), None);
         let (refused, cause) = self.failure.take().unwrap_or(absent);
         self.refuse(refused, cause, step)
+    }
+
+    /// Nobody has it now: word is wanted of when the terminal can be reached that did not answer.
+    fn watch(&self, step: &mut Step<'_>) {
+        let is_absent = |it: &Attempt| {
+            it.way == Way::PacketSwitched && it.result == Error::AbsentSubscriberSm.name()
+        };
+        if let Some(msisdn) = self.msisdn().filter(|_| self.attempts.iter().any(is_absent)) {
+            step.watch(&self.identity, &msisdn);
+        }
     }
 
     fn by_ip(&mut self, step: &mut Step<'_>) -> bool {

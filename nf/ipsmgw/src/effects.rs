@@ -1,5 +1,6 @@
 //! What the gateway is told, and what it wants.
 
+use crate::by_diameter::charging::{Charge, Charged};
 use crate::by_diameter::home::{HomeAnswer, HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::store::{Answer, Question};
@@ -8,6 +9,7 @@ use map::Operation;
 use mapsms::asking::Reply;
 use mapsms::by_diameter::Named;
 use mapsms::identity::{Imsi, Msisdn};
+use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
 
 /// A third-party REGISTER (TS 24.229 §5.4.1.7), from a next hop that is trusted.
@@ -213,6 +215,13 @@ pub enum In {
         /// The answer.
         answer: HomeAnswer,
     },
+    /// The online charging system answered.
+    Charged {
+        /// Whose charge it was.
+        ticket: u64,
+        /// What it said.
+        charged: Charged,
+    },
     /// A peer of Diameter was asked, and what came of it.
     PeerReplied {
         /// Which question.
@@ -221,6 +230,8 @@ pub enum In {
         reply: Reply,
         /// Nodes that the answer told with their names.
         names: Vec<Named>,
+        /// What it told of the messages that wait.
+        informed: Option<MwStatus>,
     },
     /// A peer of Diameter that may ask does.
     PeerAsks {
@@ -271,6 +282,15 @@ pub enum Out {
         ticket: u64,
         /// What.
         question: HomeQuestion,
+    },
+    /// Have messages debited, or refunded.
+    Charge {
+        /// Comes back with the answer, of what is debited.
+        ticket: u64,
+        /// What.
+        charge: Charge,
+        /// They were debited, and are to be refunded.
+        is_refund: bool,
     },
     /// Ask a peer of Diameter.
     AskPeer(Box<PeerQuestion>),

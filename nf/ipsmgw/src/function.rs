@@ -482,6 +482,10 @@ impl ShortMessageGateway {
                 let of = (ticket, self.gateway.trail_of_flow(ticket));
                 self.by_diameter.ask(now, &self.config, of, question, out);
             }
+            Output::Charge { ticket, charge, is_refund } => {
+                let of = (ticket, self.gateway.trail_of_flow(ticket));
+                self.by_diameter.charge(now, &self.config, of, (&charge, is_refund), out);
+            }
             Output::AskPeer(question) => {
                 let trail = self.gateway.trail_of_begin(question.reference);
                 self.by_diameter.ask_peer(now, *question, trail, out);

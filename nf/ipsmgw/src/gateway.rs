@@ -25,8 +25,9 @@ use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
 use mapsms::asking::{Asking, Reply, Silence, reply_of};
 use mapsms::identity::{Correlations, Msisdn, canonical};
+use mapsms::informed::MwStatus;
 use std::collections::BTreeMap;
-use tcu::{Indication, Portion, Request};
+use tcu::{Component, Indication, Portion, Request};
 
 /// Octets of an RP message, with room to spare (TS 24.011 §7.3, §8.2.5).
 const RP_OCTETS_MAX: usize = 1_024;
@@ -190,6 +191,7 @@ impl Gateway {
             Indication::Begun { reference, dialogue } => self.begun(reference, dialogue, out),
             Indication::Continue { dialogue, portion } => self.continued(dialogue, portion, out),
             Indication::End { dialogue, portion } => {
+                self.informed(dialogue, &portion.components);
                 let reply = reply_of(&portion.components);
                 let reply = reply.unwrap_or_else(|| self.ended(dialogue));
                 self.over(dialogue, reply);
@@ -249,6 +251,7 @@ impl Gateway {
         if role == Role::Peer {
             return self.shared.events.push_back((flow, Event::Continued(portion.components)));
         }
+        self.informed(dialogue, &portion.components);
         let reply = reply_of(&portion.components);
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
         let delayed = at.and_then(Asking::accepted);
@@ -266,6 +269,14 @@ impl Gateway {
             }
             // Something else of the peer's: the answer is still to come.
             (None, None) => {}
+        }
+    }
+
+    /// What is told beside an answer of the messages that wait.
+    fn informed(&mut self, dialogue: u64, components: &[Component]) {
+        let flow = self.shared.dialogues.get(&dialogue).filter(|it| it.1 == Role::Own);
+        if let Some((status, (flow, _))) = MwStatus::told(components).zip(flow.copied()) {
+            self.shared.events.push_back((flow, Event::Informed(status)));
         }
     }
 
@@ -461,10 +472,16 @@ impl Gateway {
     }
 
     fn retry(&mut self, now: Time, to: Option<&Msisdn>) {
-        match to {
-            Some(to) => self.shared.centre.reachable(to, now),
-            None => self.shared.centre.retry_all(now) > 0,
+        let Some(to) = to else {
+            self.shared.centre.retry_all(now);
+            return;
         };
+        if self.shared.settings.local.is_some() {
+            self.shared.centre.reachable(to, now);
+            return;
+        }
+        let flow = Flow::Notice(Box::new(Notice::reachable(to.clone())));
+        self.begin(flow, Event::Begin);
     }
 
     fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
@@ -556,8 +573,11 @@ impl Machine for Gateway {
             In::Home { ticket, answer } => {
                 self.shared.events.push_back((ticket, Event::Home(answer)));
             }
-            In::PeerReplied { reference, reply, names } => {
-                self.peer_replied(reference, reply, names);
+            In::Charged { ticket, charged } => {
+                self.shared.events.push_back((ticket, Event::Charged(charged)));
+            }
+            In::PeerReplied { reference, reply, names, informed } => {
+                self.peer_replied(reference, reply, (names, informed));
             }
             In::PeerAsks { dialogue, title, operation, invoked } => {
                 let asked = peers::asked(dialogue, operation);

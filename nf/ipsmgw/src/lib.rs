@@ -22,6 +22,7 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod account;
 mod ask;
 pub mod by_diameter;
 pub mod config;
@@ -52,6 +53,7 @@ mod text;
 mod wire;
 
 pub use ask::questions;
+pub use by_diameter::charging::{Charge, Charged, ChargingKeys, OnFailure};
 pub use by_diameter::destinations::{DestinationKeys, Place, Role};
 pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion, PeerQuestion};
 pub use by_diameter::metrics::HomeMetric;

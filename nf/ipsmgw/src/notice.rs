@@ -31,6 +31,8 @@ enum What {
         outcome: SmDeliveryOutcome,
         diagnostic: Option<i64>,
     },
+    /// A subscriber can be reached again, as the home subscriber server tells.
+    Reachable,
     /// A service centre may try again.
     Alert(Msisdn),
 }
@@ -75,6 +77,10 @@ impl Notice {
         Self::new(What::Report { asked, asker, centre, outcome, diagnostic }, Some(msisdn))
     }
 
+    pub(crate) const fn reachable(msisdn: Msisdn) -> Self {
+        Self::new(What::Reachable, Some(msisdn))
+    }
+
     pub(crate) const fn alert(msisdn: Msisdn, centre: Msisdn) -> Self {
         Self::new(What::Alert(centre), Some(msisdn))
     }
@@ -88,7 +94,7 @@ impl Notice {
     pub(crate) const fn trail(&self) -> Option<u64> {
         match &self.what {
             What::Memory { message, .. } => Some(message.trail),
-            What::Report { .. } | What::Alert(_) => None,
+            What::Report { .. } | What::Reachable | What::Alert(_) => None,
         }
     }
 
@@ -147,6 +153,12 @@ impl Notice {
                 }
                 self.look(&msisdn, step)
             }
+            What::Reachable => {
+                let Some(msisdn) = self.msisdn.clone() else { return true };
+                self.state = State::Registered;
+                step.store(Question::Get(Key::Subscriber(msisdn)));
+                false
+            }
             What::Alert(centre) => {
                 let subsystem = step.settings().subsystems.centre;
                 let (to, msisdn) = (Step::titled(centre, subsystem), self.msisdn.clone());
@@ -173,7 +185,7 @@ impl Notice {
     fn turn(&self, step: &mut Step<'_>) -> bool {
         let Some(msisdn) = self.msisdn.clone() else { return true };
         step.store(match self.what {
-            What::Memory { .. } => Question::Take(Key::Waiting(msisdn)),
+            What::Memory { .. } | What::Reachable => Question::Take(Key::Waiting(msisdn)),
             What::Report { .. } | What::Alert(_) => Question::Get(Key::Waiting(msisdn)),
         });
         false
@@ -208,11 +220,15 @@ impl Notice {
         match (step.hlr(&msisdn), imsi) {
             (Some(hlr), Some(imsi)) => {
                 self.state = State::Asking;
-                let reason = AlertReason::MemoryAvailable;
+                let reason = match self.what {
+                    What::Reachable => AlertReason::MsPresent,
+                    _ => AlertReason::MemoryAvailable,
+                };
                 self.asking = Some(step.ask(Argument::Ready { imsi, reason }, hlr));
                 false
             }
             // The HLR knows a subscriber by the IMSI alone here.
+            (Some(_), None) if matches!(self.what, What::Reachable) => true,
             (Some(_), None) => self.acknowledge(Some(Cause::UnidentifiedSubscriber), step),
             (None, _) => self.look(&msisdn, step),
         }
@@ -231,6 +247,17 @@ impl Notice {
                 step.taken(&msisdn);
                 waiting.centres.iter().for_each(|it| step.alert(&msisdn, it));
                 self.acknowledge(None, step)
+            }
+            What::Reachable if waiting.is_full => {
+                // That it is there does not say that it has memory.
+                self.state = State::Keeping;
+                step.keep_waiting(&msisdn, waiting);
+                false
+            }
+            What::Reachable => {
+                step.taken(&msisdn);
+                waiting.centres.iter().for_each(|it| step.alert(&msisdn, it));
+                true
             }
             What::Report { outcome: SmDeliveryOutcome::SuccessfulTransfer, .. }
             | What::Alert(_) => self.done(Ok(()), step),
@@ -255,7 +282,7 @@ impl Notice {
 
     fn replied(&mut self, reply: Reply, step: &mut Step<'_>) -> bool {
         match (&self.what, reply) {
-            (What::Alert(_), _) => true,
+            (What::Alert(_) | What::Reachable, _) => true,
             (What::Memory { .. }, Reply::Result(_)) => self.acknowledge(None, step),
             (What::Memory { .. }, Reply::Error(error, parameter)) => {
                 let (cause, _) = cause_of(error, parameter.as_ref());
@@ -288,7 +315,7 @@ impl Notice {
             What::Memory { .. } => {
                 self.acknowledge(how.err().map(|_| Cause::TemporaryFailure), step)
             }
-            What::Alert(_) => true,
+            What::Alert(_) | What::Reachable => true,
         }
     }
 

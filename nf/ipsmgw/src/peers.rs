@@ -20,6 +20,7 @@ use mapsms::asking::Reply;
 use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::{Named, VERSION};
 use mapsms::identity::Msisdn;
+use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
 use sccp::codec::Address;
 use tcu::{Component, Portion, Request};
@@ -99,12 +100,20 @@ impl Gateway {
     }
 
     /// A peer of Diameter was asked: what came of it, if somebody still waits for it.
-    pub(crate) fn peer_replied(&mut self, reference: u64, reply: Reply, names: Vec<Named>) {
+    pub(crate) fn peer_replied(
+        &mut self,
+        reference: u64,
+        reply: Reply,
+        (names, informed): (Vec<Named>, Option<MwStatus>),
+    ) {
         let Some(flow) = self.shared.begins.remove(&reference) else { return };
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
         if let Some(Argument::Routing { msisdn, .. }) = at.map(|it| it.argument()) {
             let source = home_of(&self.shared.settings.home.destinations, msisdn);
             names.into_iter().for_each(|it| self.shared.known.names.learn(&source, it));
+        }
+        if let Some(status) = informed {
+            self.shared.events.push_back((flow, Event::Informed(status)));
         }
         self.shared.events.push_back((flow, Event::Replied(reply)));
     }

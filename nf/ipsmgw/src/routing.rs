@@ -17,6 +17,7 @@ use mapsms::argument::Argument;
 use mapsms::asking::{Asking, Reply};
 use mapsms::given::{For, Full};
 use mapsms::identity::{Imsi, Msisdn};
+use mapsms::informed::MwStatus;
 use mapsms::invoked::{Refused, routing_of, routing_result};
 use mapsms::subscribers::Turn;
 use sms::RpAddress;
@@ -31,6 +32,8 @@ const DRAWS_MAX: u8 = 8;
 enum State {
     Looking,
     Asking,
+    /// Whether the terminal has no memory, as far as the gateway itself knows.
+    Noting,
     /// It waits for its turn to give out a correlation IMSI.
     Queued,
     /// Whether the correlation IMSI is free.
@@ -51,6 +54,8 @@ pub struct Routing {
     centre: RpAddress,
     has_priority: bool,
     is_registered: bool,
+    /// What the service centre is told beside the answer.
+    told: Option<MwStatus>,
     correlation: Option<Imsi>,
     /// What it shall stand for, and how many were drawn.
     row: Option<Correlation>,
@@ -74,6 +79,7 @@ impl Routing {
             centre,
             has_priority,
             is_registered: false,
+            told: None,
             correlation: None,
             row: None,
             draws: 0,
@@ -95,7 +101,12 @@ impl Routing {
                 false
             }
             (State::Looking, Event::Stored(answer)) => self.looked(&answer, step),
+            (State::Asking, Event::Informed(status)) => {
+                self.told = Some(status);
+                false
+            }
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Noting, Event::Stored(answer)) => self.noted(&answer, step),
             (State::Drawing, Event::Stored(answer)) => self.drawn(&answer, step),
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
             (State::Queued, Event::Turn) => self.give(step),
@@ -120,7 +131,8 @@ impl Routing {
             return false;
         }
         if self.is_registered {
-            return self.keep(None, Vec::new(), step);
+            self.state = State::Noting;
+            return self.look(step);
         }
         self.state = State::Waiting;
         match step.hold(&self.msisdn, Held::Waiting) {
@@ -128,6 +140,25 @@ impl Routing {
             Turn::Later => false,
             Turn::Full => self.refuse(Refused::absent(DEREGISTERED), step),
         }
+    }
+
+    /// A service centre that is to wait for memory is told so with the answer (TS 23.040 §3.2.7).
+    fn noted(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        if let Answer::Row(Some(Row::Waiting(waiting))) = answer
+            && waiting.is_full
+        {
+            self.tell_of(waiting, false);
+        }
+        self.keep(None, Vec::new(), step)
+    }
+
+    /// The service centre is told who waits, and why.
+    fn tell_of(&mut self, waiting: &Waiting, is_not_reachable: bool) {
+        let centre = Msisdn::of_address_string(self.centre.octets());
+        let is_not_included = !centre.is_some_and(|it| waiting.centres.contains(&it));
+        let is_full = waiting.is_full;
+        let status = MwStatus { is_not_included, is_not_reachable, is_full, ..MwStatus::default() };
+        self.told = Some(status);
     }
 
     fn look(&self, step: &mut Step<'_>) -> bool {
@@ -146,9 +177,11 @@ impl Routing {
             return self.refuse(Refused::absent(DEREGISTERED), step);
         };
         if !step.may_wait(&self.asker, &self.msisdn, &centre, &waiting) {
+            self.tell_of(&waiting, true);
             return self.refuse(Refused::absent(DEREGISTERED), step);
         }
         waiting.add(centre);
+        self.tell_of(&waiting, true);
         step.keep_waiting(&self.msisdn, waiting);
         false
     }
@@ -257,13 +290,13 @@ impl Routing {
 
     fn pass(&self, result: Bytes, step: &mut Step<'_>) -> bool {
         step.count(Metric::Routed);
-        step.answer(self.asked, Ok(Some(result)));
+        step.answer_and_tell(self.asked, Ok(Some(result)), self.told.as_ref());
         true
     }
 
     fn refuse(&self, refused: Refused, step: &mut Step<'_>) -> bool {
         step.count(Metric::RoutingFailed);
-        step.answer(self.asked, Err(refused));
+        step.answer_and_tell(self.asked, Err(refused), self.told.as_ref());
         true
     }
 }

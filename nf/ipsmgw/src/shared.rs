@@ -1,5 +1,6 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
+use crate::by_diameter::charging::Charged;
 use crate::by_diameter::home::{HomeAnswer, by_diameter};
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
@@ -14,6 +15,7 @@ use mapsms::asking::{Asking, Reply, Silence};
 use mapsms::buckets::Buckets;
 use mapsms::given::Given;
 use mapsms::identity::{Correlations, Msisdn};
+use mapsms::informed::MwStatus;
 use mapsms::senders::Senders;
 use mapsms::standing::Standing;
 use mapsms::subscribers::{Subscribers, Turn};
@@ -65,10 +67,14 @@ pub enum Event {
     Begin,
     /// The store answered.
     Stored(Answer),
+    /// The network tells of the messages that wait, before it answers.
+    Informed(MwStatus),
     /// The network answered.
     Replied(Reply),
     /// The home subscriber server answered.
     Home(HomeAnswer),
+    /// The online charging system answered.
+    Charged(Charged),
     /// A MESSAGE had its final response.
     Response(u8, u16),
     /// A terminal reported: the RP message, and the identities that the network asserts.

@@ -1,5 +1,6 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
+use crate::by_diameter::charging::Charge;
 use crate::by_diameter::home::{HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
@@ -13,6 +14,7 @@ use map::Operation;
 use mapsms::argument::Argument;
 use mapsms::asking::Asking;
 use mapsms::identity::Msisdn;
+use mapsms::informed::MwStatus;
 use mapsms::invoked::Refused;
 use mapsms::subscribers::Turn;
 use sccp::codec::{Address, Digits, Title};
@@ -76,6 +78,16 @@ impl Step<'_> {
     /// Asks the home subscriber server.
     pub fn ask_home(&mut self, question: HomeQuestion) {
         self.out.push(Out::AskHome { ticket: self.flow, question });
+    }
+
+    /// Has messages debited.
+    pub fn charge(&mut self, charge: Charge) {
+        self.out.push(Out::Charge { ticket: self.flow, charge, is_refund: false });
+    }
+
+    /// Has messages refunded that were debited.
+    pub fn refund(&mut self, charge: Charge) {
+        self.out.push(Out::Charge { ticket: self.flow, charge, is_refund: true });
     }
 
     /// Wants messages for a subscriber tried when the terminal of that identity can be reached.
@@ -155,6 +167,16 @@ impl Step<'_> {
 
     /// Answers an operation of a peer, and ends its dialogue.
     pub fn answer(&mut self, asked: Asked, answer: Result<Option<Bytes>, Refused>) {
+        self.answer_and_tell(asked, answer, None);
+    }
+
+    /// The same, with what the service centre is told of the messages that wait (TS 29.002 §12.6).
+    pub fn answer_and_tell(
+        &mut self,
+        asked: Asked,
+        answer: Result<Option<Bytes>, Refused>,
+        told: Option<&MwStatus>,
+    ) {
         let code = Code::Local(asked.operation.code());
         let component = match answer {
             Ok(value) => Component::Result {
@@ -164,7 +186,9 @@ impl Step<'_> {
             },
             Err(refused) => refused.component(asked.invoke),
         };
-        let portion = Portion::of(vec![component]);
+        // Version 1 knows nothing of that.
+        let told = told.filter(|_| asked.version > 1).map(MwStatus::component);
+        let portion = Portion::of(told.into_iter().chain([component]).collect());
         self.shared.forget(asked.dialogue);
         let end = Request::End { dialogue: asked.dialogue, is_prearranged: false, portion };
         self.out.push(Out::Request(Box::new(end)));

@@ -5,6 +5,8 @@
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
 
+use crate::account::Account;
+use crate::by_diameter::charging::{Charge, Charged};
 use crate::centre::Stored;
 use crate::effects::{Body, Direction, Received, Record, Route};
 use crate::metrics::Metric;
@@ -31,6 +33,8 @@ enum State {
     Begun,
     Whose,
     Registered,
+    /// It is being debited.
+    Charging,
     Asking,
     /// The gateway's own centre takes it.
     Storing,
@@ -45,7 +49,9 @@ pub struct Submission {
     /// The identity that the report goes to.
     identity: String,
     msisdn: Option<Msisdn>,
+    imsi: Option<Imsi>,
     centre: RpAddress,
+    account: Account,
     sum: u64,
     state: State,
     /// What is being stored: it has a place at the centre.
@@ -61,7 +67,9 @@ impl Submission {
             message,
             identity,
             msisdn: None,
+            imsi: None,
             centre: RpAddress::NONE,
+            account: Account::default(),
             sum: 0,
             state: State::Begun,
             placed: None,
@@ -88,12 +96,13 @@ impl Submission {
                 self.whose(step)
             }
             (State::Registered, Event::Stored(answer)) => {
-                let imsi = match answer {
+                self.imsi = match answer {
                     Answer::Row(Some(Row::Subscriber(subscriber))) => subscriber.imsi,
                     _ => None,
                 };
-                self.forward(imsi, step)
+                self.forward(step)
             }
+            (State::Charging, Event::Charged(charged)) => self.charged(charged, step),
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
             (State::Storing, Event::Due) => self.stored(&Answer::Failed, step),
@@ -166,16 +175,47 @@ impl Submission {
             }
             None => {}
         }
-        if let Some(local) = step.settings().local.clone() {
-            return self.deposit(&local, msisdn, step);
+        if step.settings().local.is_some() {
+            return self.deposit(step);
         }
         self.state = State::Registered;
         step.store(Question::Get(Key::Subscriber(msisdn)));
         false
     }
 
+    /// What it costs: one message for whom it says.
+    fn charge(&self, subscriber: Msisdn) -> Charge {
+        let read = Message::read(&self.message.body).ok();
+        let tpdu = read.as_ref().and_then(|it| it.tpdu_kind()?.read(it.user_data?).ok());
+        let to = tpdu.and_then(|it| Some(it.address()?.text()));
+        Charge { subscriber, imsi: self.imsi.clone(), to, messages: 1 }
+    }
+
+    /// Whether it is being debited now.
+    fn is_charged_first(&mut self, subscriber: &Msisdn, step: &mut Step<'_>) -> bool {
+        let charge = self.charge(subscriber.clone());
+        let is_asked = self.account.debit(charge, step);
+        if is_asked {
+            self.state = State::Charging;
+        }
+        is_asked
+    }
+
+    /// The charging system has spoken: the message is taken now, or not.
+    fn charged(&mut self, charged: Charged, step: &mut Step<'_>) -> bool {
+        match self.account.charged(charged) {
+            Err(cause) => self.refused(cause, None, step),
+            Ok(()) if step.settings().local.is_some() => self.deposit(step),
+            Ok(()) => self.forward(step),
+        }
+    }
+
     /// Leaves the message to the gateway's own centre.
-    fn deposit(&mut self, local: &Local, sender: Msisdn, step: &mut Step<'_>) -> bool {
+    fn deposit(&mut self, step: &mut Step<'_>) -> bool {
+        let local = step.settings().local.clone();
+        let Some((local, sender)) = local.as_ref().zip(self.msisdn.clone()) else {
+            return self.refused(Cause::TemporaryFailure, None, step);
+        };
         let body = core::mem::take(&mut self.message.body);
         let made = Message::read(&body).ok().map(|it| stored_of(&it, local, sender, step));
         self.message.body = body;
@@ -191,6 +231,11 @@ impl Submission {
             }
             None => return self.refused(Cause::ProtocolError, None, step),
         };
+        if let Some(sender) = &stored.sender
+            && self.is_charged_first(sender, step)
+        {
+            return false;
+        }
         let Some(number) = step.reserve(&stored.to, stored.sender.as_ref()) else {
             return self.refused(Cause::Congestion, None, step);
         };
@@ -213,7 +258,7 @@ impl Submission {
         self.taken(report.as_deref(), step)
     }
 
-    fn forward(&mut self, imsi: Option<Imsi>, step: &mut Step<'_>) -> bool {
+    fn forward(&mut self, step: &mut Step<'_>) -> bool {
         let centre = Msisdn::of_address_string(self.centre.octets());
         let network = self.msisdn.as_ref().and_then(|it| step.settings().network(it));
         if let Some((centre, network)) = centre.as_ref().zip(network)
@@ -230,7 +275,11 @@ impl Submission {
         let (Some(to), Some(tpdu), Some(msisdn)) = (to, tpdu, self.msisdn.clone()) else {
             return self.refused(Cause::UnassignedNumber, None, step);
         };
+        if self.is_charged_first(&msisdn, step) {
+            return false;
+        }
         self.state = State::Asking;
+        let imsi = self.imsi.clone();
         let argument = Argument::Submit { centre: self.centre, msisdn, imsi, tpdu };
         self.asking = Some(step.ask(argument, to));
         false
@@ -266,6 +315,7 @@ impl Submission {
     /// Reports a failure to the terminal.
     fn refused(&mut self, cause: Cause, report: Option<&[u8]>, step: &mut Step<'_>) -> bool {
         step.count(Metric::SubmissionFailed);
+        self.account.refund(step);
         self.record(Some(cause), step);
         let Some(reference) = reference_of(&self.message.body) else { return true };
         let report = report.filter(|it| Kind::SubmitReportError.read(it).is_ok());

@@ -6,6 +6,8 @@
 //!   MESSAGE ─→ whose identity ─→ whom it is for ─→ stored, part by part ─→ 202
 //! ```
 
+use crate::account::Account;
+use crate::by_diameter::charging::Charge;
 use crate::centre::Stored;
 use crate::effects::{Direction, Out, Received, Record, Written};
 use crate::metrics::Metric;
@@ -30,6 +32,8 @@ enum State {
     Begun,
     Whose,
     Whom,
+    /// Its messages are being debited.
+    Charging,
     Storing,
 }
 
@@ -40,6 +44,7 @@ pub struct Text {
     sender: Option<Msisdn>,
     to: Option<Msisdn>,
     trail: u64,
+    account: Account,
     /// Parts that have a place and are not stored yet, the first of them being stored now.
     parts: VecDeque<(u64, Stored)>,
     /// Parts that are stored. They wait from then on when all are.
@@ -65,7 +70,8 @@ impl Text {
 
     fn new(asker: Asker, to: Option<Msisdn>, trail: u64) -> Self {
         let (parts, stored) = (VecDeque::new(), Vec::new());
-        Self { asker, sender: None, to, trail, parts, stored, state: State::Begun }
+        let account = Account::default();
+        Self { asker, sender: None, to, trail, account, parts, stored, state: State::Begun }
     }
 
     /// Its trail.
@@ -85,6 +91,11 @@ impl Text {
                 let known = msisdn_of(answer);
                 self.whom(known, step)
             }
+            (State::Charging, Event::Charged(charged)) => match self.account.charged(charged) {
+                Ok(()) => self.split(step),
+                Err(Cause::TemporaryFailure) => self.refused(503, "nobody charges it", step),
+                Err(_) => self.refused(403, "it is not paid for", step),
+            },
             (State::Storing, Event::Stored(Answer::Row(_))) => {
                 self.stored.extend(self.parts.pop_front());
                 self.store(step)
@@ -152,6 +163,9 @@ impl Text {
         if tpdus.is_empty() {
             return self.refused(413, "the text needs too many messages", step);
         }
+        if self.is_charged_first(&to, tpdus.len(), step) {
+            return false;
+        }
         let until = local.until(None, step.now);
         for tpdu in tpdus {
             let Some(number) = step.reserve(&to, self.sender.as_ref()) else {
@@ -171,6 +185,19 @@ impl Text {
         }
         self.state = State::Storing;
         self.store(step)
+    }
+
+    /// Whether its messages are being debited now; an operator's cost nothing.
+    fn is_charged_first(&mut self, to: &Msisdn, messages: usize, step: &mut Step<'_>) -> bool {
+        let Some(subscriber) = self.sender.clone() else { return false };
+        let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+        let to = Some(to.digits().to_owned());
+        let charge = Charge { subscriber, imsi: None, to, messages };
+        let is_asked = self.account.debit(charge, step);
+        if is_asked {
+            self.state = State::Charging;
+        }
+        is_asked
     }
 
     /// Stores the next part; when all are, the text is taken.
@@ -202,6 +229,7 @@ impl Text {
         for (number, stored) in self.parts.drain(..).chain(self.stored.drain(..)) {
             step.give_up(number, &stored);
         }
+        self.account.refund(step);
         match &self.asker {
             Asker::Terminal { transaction, .. } => {
                 step.count(Metric::SubmissionFailed);

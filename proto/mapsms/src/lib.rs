@@ -19,6 +19,7 @@ pub mod by_diameter;
 pub mod centre;
 pub mod given;
 pub mod identity;
+pub mod informed;
 pub mod invoked;
 pub mod rows;
 pub mod senders;

@@ -2,6 +2,7 @@
 //! python-diameter as the home subscriber server, each dialled and accepted. Needs root: what
 //! passes is captured, and tshark reads it.
 
+mod charging;
 mod messages;
 
 use crate::messages::{Core, Site, port};

@@ -98,7 +98,7 @@ retries_s = [3600]
     }
 
     /// Waits until one trail has messages with all of these words in their order, among others.
-    fn trail(&self, wanted: &[&str]) {
+    pub(crate) fn trail(&self, wanted: &[&str]) {
         let end = Instant::now() + LONG;
         loop {
             let trails = self.value(&["trails", "--limit", "500"]);

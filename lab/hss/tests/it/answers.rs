@@ -3,7 +3,7 @@
 use crate::live::subscriber;
 use diameter::Dictionary;
 use diameter::codec::Message;
-use diameter::rows::{base, cx, sh};
+use diameter::rows::{base, cx, ro, sh};
 use hss::Hss;
 use serde_json::Value;
 
@@ -179,4 +179,50 @@ fn whoever_wants_to_know_is_told_once_that_a_user_can_be_reached() {
     home.ask(&snr("Subscribe"));
     home.ask(&snr("Unsubscribe"));
     assert!(home.hss.reachable("sip:a@home", String::new).is_empty());
+}
+
+const ALICE: &str = "447700900123";
+
+/// A CCR of an immediate event.
+fn event(session: u32, action: &str, number: &str, units: u32) -> String {
+    format!(
+        "{{\"command\":\"CCR\",\"application\":\"Ro\",\"flags\":\"RP\",\"hop-by-hop\":1,\
+         \"end-to-end\":1,\"avps\":[{{\"Session-Id\":\"sms1;1;{session}\"}},\
+         {{\"Origin-Host\":\"sms1.home\"}},{{\"Origin-Realm\":\"home\"}},\
+         {{\"Destination-Realm\":\"home\"}},{{\"Auth-Application-Id\":4}},\
+         {{\"Service-Context-Id\":\"32274@3gpp.org\"}},\
+         {{\"CC-Request-Type\":\"EVENT_REQUEST\"}},{{\"CC-Request-Number\":0}},\
+         {{\"Subscription-Id\":[{{\"Subscription-Id-Type\":\"END_USER_E164\"}},\
+         {{\"Subscription-Id-Data\":\"{number}\"}}]}},{{\"Requested-Action\":\"{action}\"}},\
+         {{\"Multiple-Services-Credit-Control\":[{{\"Requested-Service-Unit\":\
+         [{{\"CC-Service-Specific-Units\":{units}}}]}}]}}]}}"
+    )
+}
+
+#[test]
+fn an_event_is_debited_and_refunded_once_and_an_account_is_never_below_nothing() {
+    let mut home = Home::new();
+    home.hss.open_account(ALICE, 5);
+    for (session, action, number, units, expected, left) in [
+        (1, "DIRECT_DEBITING", ALICE, 3, 2001, 2),
+        // The same once more.
+        (1, "DIRECT_DEBITING", ALICE, 3, 2001, 2),
+        (2, "DIRECT_DEBITING", ALICE, 3, 4012, 2),
+        (2, "DIRECT_DEBITING", ALICE, 3, 4012, 2),
+        (3, "REFUND_ACCOUNT", ALICE, 3, 2001, 5),
+        (3, "REFUND_ACCOUNT", ALICE, 3, 2001, 5),
+        (4, "DIRECT_DEBITING", "447700900999", 1, 5030, 5),
+        (5, "PRICE_ENQUIRY", ALICE, 1, 5031, 5),
+        (6, "DIRECT_DEBITING", ALICE, 5, 2001, 0),
+    ] {
+        let answer = home.ask(&event(session, action, number, units));
+        assert_eq!(code(&answer), expected, "{session}");
+        assert_eq!(home.hss.balance(ALICE), Some(left), "{session}");
+    }
+    for (session, units, enough) in [(7, 0, 0), (8, 1, 1)] {
+        let answer = home.ask(&event(session, "CHECK_BALANCE", ALICE, units));
+        let message = Message::read(&answer).unwrap();
+        let said = message.avps().find(&ro::CHECK_BALANCE_RESULT).unwrap();
+        assert_eq!(said.integer32(), Ok(enough));
+    }
 }

@@ -215,7 +215,16 @@ fn an_ip_short_message_gateway() {
         Gateway::new(ipsmgw::Settings { local, ..sms_settings() }, seeds, Time::from_millis(1))
     };
     let identities = ["sip:+447700900123@ims.example.org", "sip:alice@ims.example.org"];
-    let input = |random: &mut Random| match random.below(8) {
+    let input = |random: &mut Random| match random.below(9) {
+        8 => {
+            let ticket = random.below(8) << 32;
+            let charged = match random.below(3) {
+                0 => ipsmgw::Charged::Debited,
+                1 => ipsmgw::Charged::Free,
+                _ => ipsmgw::Charged::Refused(sms::Cause::OperatorBarring),
+            };
+            In::Charged { ticket, charged }
+        }
         7 => {
             let ticket = random.below(8) << 32;
             let number = Msisdn::of("447700900124");
@@ -320,7 +329,7 @@ fn sms_settings() -> ipsmgw::Settings {
             take_by_default: true,
         },
         local: None,
-        home: ipsmgw::Home { numbers: true, reachability: true, ..Default::default() },
+        home: ipsmgw::Home { numbers: true, reachability: true, charges: true, ..Default::default() },
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Home {
     pub numbers: bool,
     /// For word of who can be reached.
     pub reachability: bool,
+    /// Whether messages of terminals are charged (Ro).
+    pub charges: bool,
     /// Of whom in place of MAP.
     pub destinations: Vec<DestinationKeys>,
     /// How long a peer that asks is answered in, before its node here gives the answer up; absent:

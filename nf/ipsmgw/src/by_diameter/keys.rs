@@ -2,6 +2,7 @@
 
 use crate::config::{Ipsmgw, Mode};
 use config::Issue;
+use diameter::rows::ro::RO;
 use diameter::rows::s6c::S6C;
 use diameter::rows::sgd::SGD;
 use diameter::rows::sh::SH;
@@ -19,7 +20,7 @@ const COUNT: u16 = SCTP_PORTS + 64;
 /// What a flow is to be over before the node gives its answer up, milliseconds.
 const ANSWER_SPARE_MS: u32 = 500;
 /// Applications that are spoken.
-const APPLICATIONS: &[u32] = &[SH.id, S6C.id, SGD.id];
+const APPLICATIONS: &[u32] = &[SH.id, S6C.id, SGD.id, RO.id];
 
 /// Whether a port is one of Diameter's.
 pub(crate) const fn owns(port: PortId) -> bool {
@@ -111,6 +112,7 @@ impl Ipsmgw {
         issues.extend(moved);
         self.validate_idle(issues);
         self.validate_destinations(&section, issues);
+        self.validate_charging(&section, issues);
         let Some(home) = &self.hss else { return };
         let realm = self.home_realm().unwrap_or_default();
         if !is_served(&section, realm, SH.id) {
@@ -129,6 +131,7 @@ impl Ipsmgw {
             ("diameter_peer", !self.diameter_peer.is_empty()),
             ("diameter_route", !self.diameter_route.is_empty()),
             ("hss", self.hss.is_some()),
+            ("charging", self.charging.is_some()),
             ("diameter_destination", !self.diameter_destination.is_empty()),
         ];
         for (key, _) in given.into_iter().filter(|it| it.1) {
@@ -188,7 +191,7 @@ impl Ipsmgw {
 }
 
 /// Whether requests of an application for a realm have a way.
-fn is_served(section: &Section<'_>, realm: &str, application: u32) -> bool {
+pub(super) fn is_served(section: &Section<'_>, realm: &str, application: u32) -> bool {
     section.routes().iter().any(|it| {
         let is_realm = it.realm.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(realm));
         is_realm && it.application.is_none_or(|id| id == application)

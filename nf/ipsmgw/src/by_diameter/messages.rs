@@ -26,6 +26,7 @@ use mapsms::by_diameter::names::Names;
 use mapsms::by_diameter::serve::{Own, operation, read};
 use mapsms::by_diameter::{Named, VERSION, answer, ask, serve};
 use mapsms::identity::Msisdn;
+use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
 use runtime::Effects;
 use std::collections::BTreeMap;
@@ -85,6 +86,13 @@ fn reply_of(operation: Operation, outcome: &Outcome) -> (Reply, Vec<Named>) {
     }
 }
 
+/// What an answer tells of the messages that wait for a subscriber, beside what it answers.
+fn informed_of(operation: Operation, outcome: &Outcome) -> Option<MwStatus> {
+    let Outcome::Answer(octets) = outcome else { return None };
+    let message = Message::read(octets).ok()?;
+    (operation == Operation::SendRoutingInfoForSm).then(|| answer::informed(&message)).flatten()
+}
+
 /// The service centre in whose name is asked.
 fn centre_of(invoked: &Invoked) -> Option<Msisdn> {
     let (Invoked::Routing { centre, .. }
@@ -128,10 +136,11 @@ impl ByDiameter {
     /// What a flow asked has come to its end.
     pub(crate) fn replied(&mut self, reference: u64, operation: Operation, outcome: &Outcome) {
         let (reply, names) = reply_of(operation, outcome);
+        let informed = informed_of(operation, outcome);
         if !matches!(reply, Reply::Result(_)) {
             self.metrics.add(HomeMetric::PeersFailed, 1);
         }
-        self.told.push_back(Input::PeerReplied { reference, reply, names });
+        self.told.push_back(Input::PeerReplied { reference, reply, names, informed });
     }
 
     /// A request of a peer: a flow answers it, or it is refused; false: it is another one.

@@ -23,6 +23,14 @@ event::metrics! {
         PeersServed = Counter, "ipsmgw_s6c_sgd_served_total";
         /// Requests of S6c and SGd refused: they lack something, or their peer may not ask.
         PeersRefused = Counter, "ipsmgw_s6c_sgd_refused_total";
+        /// Messages, or texts, that an online charging system has debited.
+        Debited = Counter, "ipsmgw_ro_debited_total";
+        /// Messages, or texts, that were not taken and were refunded.
+        Refunded = Counter, "ipsmgw_ro_refunded_total";
+        /// Requests of Ro that were answered with an error.
+        ChargesRefused = Counter, "ipsmgw_ro_refused_total";
+        /// Requests of Ro that nobody answered, and refunds that were not given.
+        ChargesFailed = Counter, "ipsmgw_ro_failures_total";
         /// Subscribers whose reachability is waited for.
         Watched = Gauge, "ipsmgw_sh_subscriptions";
     }

@@ -2,6 +2,7 @@
 //! and that word (PNR).
 
 use super::ByDiameter;
+use super::charging::OnFailure;
 use super::home::{HomeAnswer, HomeQuestion};
 use super::metrics::HomeMetric;
 use super::xml::text_of;
@@ -42,6 +43,8 @@ pub(crate) enum Pending {
     Watch(String),
     /// What a flow asks of a peer.
     Peer { reference: u64, operation: Operation },
+    /// What a flow has debited or refunded.
+    Charge { ticket: u64, is_refund: bool, on_failure: OnFailure },
 }
 
 /// Whom a request is for.
@@ -195,6 +198,9 @@ impl ByDiameter {
             }
             Pending::Peer { reference, operation } => {
                 self.replied(reference, operation, outcome);
+            }
+            Pending::Charge { ticket, is_refund, on_failure } => {
+                self.charged(ticket, is_refund, (on_failure, outcome));
             }
             Pending::Watch(identity) => {
                 if !is_done(outcome) {

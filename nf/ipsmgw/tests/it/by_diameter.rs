@@ -38,7 +38,7 @@ fn world() -> World {
 
 fn replies(world: &mut World, question: &PeerQuestion, reply: Reply) {
     let (reference, names) = (question.reference, Vec::new());
-    world.step(In::PeerReplied { reference, reply, names });
+    world.step(In::PeerReplied { reference, reply, names, informed: None });
 }
 
 fn asks(world: &mut World, operation: Operation, invoked: Invoked) {
@@ -59,7 +59,8 @@ fn routed(world: &mut World, node: &str, name: Option<Named>) -> (Imsi, Vec<Msis
     assert_eq!((&*question.place.realm, question.place.host.as_ref()), ("home", None));
     let value = routing_result(&Imsi::of(ALICE_IMSI).unwrap(), &Msisdn::of(node).unwrap());
     let (reference, reply) = (question.reference, Reply::Result(Some(value)));
-    world.step(In::PeerReplied { reference, reply, names: name.into_iter().collect() });
+    let names = name.into_iter().collect();
+    world.step(In::PeerReplied { reference, reply, names, informed: None });
     match &world.ended(DIALOGUE)[0] {
         Component::Result { result: Some((_, Some(value))), .. } => routing_of(value).unwrap(),
         other => panic!("{other:?}"),
@@ -188,7 +189,7 @@ fn a_node_is_where_the_subscribers_own_home_server_said_and_nowhere_that_another
     let named = Named { kind, number, host: "evil.other".into(), realm: "other".into() };
     let value = routing_result(&Imsi::of(ALICE_IMSI).unwrap(), &Msisdn::of(MSC).unwrap());
     let (reference, reply) = (question.reference, Reply::Result(Some(value)));
-    world.step(In::PeerReplied { reference, reply, names: vec![named] });
+    world.step(In::PeerReplied { reference, reply, names: vec![named], informed: None });
     assert!(matches!(world.ended(DIALOGUE)[0], Component::Result { .. }));
     let (imsi, _) = routed(&mut world, MSC, None);
     delivers(&mut world, imsi, "Hi");

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod by_diameter;
+mod charging;
 mod config;
 mod deliveries;
 mod function;
 mod home;
+mod informed;
 mod local;
 mod network;
 mod probes;

@@ -9,6 +9,7 @@ use ipsmgw::{
 };
 use machine::bucket::Rate;
 use machine::{Duration, Machine, Time};
+use mapsms::informed::MwStatus;
 use sms::rp::Message;
 use tcu::{Indication, Portion, Request};
 
@@ -75,6 +76,9 @@ pub struct World {
     pub taken: Vec<(u64, Result<usize, &'static str>)>,
     pub home: Vec<(u64, ipsmgw::HomeQuestion)>,
     pub peers: Vec<ipsmgw::PeerQuestion>,
+    pub charges: Vec<(u64, ipsmgw::Charge, bool)>,
+    /// What was told of messages that wait, in the dialogue whose end was asked for last.
+    pub told: Option<MwStatus>,
     /// Dialogues that were begun there.
     dialogues: u64,
 }
@@ -97,6 +101,8 @@ impl World {
             taken: Vec::new(),
             home: Vec::new(),
             peers: Vec::new(),
+            charges: Vec::new(),
+            told: None,
             dialogues: 1_000,
         };
         world.step(In::Connected(true));
@@ -123,6 +129,9 @@ impl World {
                     Out::Record(record) => self.records.push(*record),
                     Out::Taken { ticket, outcome, .. } => self.taken.push((ticket, outcome)),
                     Out::AskHome { ticket, question } => self.home.push((ticket, question)),
+                    Out::Charge { ticket, charge, is_refund } => {
+                        self.charges.push((ticket, charge, is_refund));
+                    }
                     Out::AskPeer(question) => self.peers.push(*question),
                     Out::Ask { ticket, question } if self.holds_store => {
                         self.asked.push((ticket, question));
@@ -226,11 +235,16 @@ impl World {
         self.step(In::Network(Indication::Begin { dialogue, called, calling, is_again, portion }));
     }
 
-    /// How the gateway ended a dialogue of a peer.
+    /// How the gateway ended a dialogue of a peer. What it told beside is kept.
     pub fn ended(&mut self, dialogue: u64) -> Vec<tcu::Component> {
         let at = self.requests.iter().position(|it| it.dialogue() == Some(dialogue));
         match self.requests.remove(at.expect("the dialogue is answered")) {
-            Request::End { portion, .. } => portion.components,
+            Request::End { portion, .. } => {
+                let mut components = portion.components;
+                self.told = MwStatus::told(&components);
+                components.retain(|it| !matches!(it, tcu::Component::Invoke { .. }));
+                components
+            }
             other => panic!("{other:?}"),
         }
     }

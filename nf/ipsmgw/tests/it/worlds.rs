@@ -8,7 +8,9 @@ use crate::network::{
 };
 use crate::world::settings;
 use ipsmgw::store::Memory;
-use ipsmgw::{Gateway, Imsi, In, Msisdn, Out, Received, Register, Seeds, Sending, Settings};
+use ipsmgw::{
+    Charged, Gateway, Imsi, In, Msisdn, Out, Received, Register, Seeds, Sending, Settings,
+};
 use machine::{Duration, Machine, Time};
 use map::{Context, Error, Operation};
 use sms::rp::{Failure, Kind, Message};
@@ -62,6 +64,16 @@ enum Happening {
     Register(u64, u32),
 }
 
+/// What was debited and refunded, by the flow that asked for it.
+#[derive(Default)]
+struct Purse {
+    asked: BTreeSet<u64>,
+    debited: BTreeSet<u64>,
+    refunded: BTreeSet<u64>,
+    /// Messages of terminals that were taken.
+    taken: usize,
+}
+
 /// A dialogue of the service centre's with the gateway.
 enum Centre {
     Routing { subscriber: u64 },
@@ -93,6 +105,7 @@ struct World {
     meant: BTreeMap<String, String>,
     delivered: u64,
     texts: u64,
+    purse: Purse,
     trace: u64,
 }
 
@@ -118,6 +131,7 @@ impl World {
             meant: BTreeMap::new(),
             delivered: 0,
             texts: 0,
+            purse: Purse::default(),
             trace: 0,
         };
         world.at(0, Happening::Told(In::Connected(true)));
@@ -270,8 +284,32 @@ impl World {
             }
             Out::Send(sending) => self.sent(*sending),
             Out::Request(request) => self.requested(*request),
-            Out::Record(_) | Out::Taken { .. } | Out::AskHome { .. } | Out::AskPeer(_) => {}
+            Out::Record(record) => {
+                let is_submitted = record.direction == ipsmgw::Direction::Originated;
+                self.purse.taken += usize::from(is_submitted && record.cause.is_none());
+            }
+            Out::Charge { ticket, is_refund, .. } => self.charge(ticket, is_refund),
+            Out::Taken { .. } | Out::AskHome { .. } | Out::AskPeer(_) => {}
         }
+    }
+
+    /// The online charging system.
+    fn charge(&mut self, ticket: u64, is_refund: bool) {
+        if is_refund {
+            assert!(self.purse.debited.contains(&ticket), "it was debited");
+            assert!(self.purse.refunded.insert(ticket), "it is refunded once");
+            return;
+        }
+        assert!(self.purse.asked.insert(ticket), "it is debited once");
+        let charged = match self.draw.below(if self.unkind { 12 } else { 1 }) {
+            11 => return,
+            9 | 10 => Charged::Refused(Cause::OperatorBarring),
+            _ => Charged::Debited,
+        };
+        if charged == Charged::Debited {
+            self.purse.debited.insert(ticket);
+        }
+        self.soon(In::Charged { ticket, charged });
     }
 
     /// The S-CSCF and the terminal behind it.
@@ -396,7 +434,8 @@ impl World {
     }
 
     fn centre_ended(&mut self, centre: Centre, components: &[Component]) {
-        match (centre, components.first()) {
+        let is_answer = |it: &&Component| !matches!(it, Component::Invoke { .. });
+        match (centre, components.iter().find(is_answer)) {
             (Centre::Routing { subscriber }, Some(Component::Result { result, .. })) => {
                 let (_, value) = result.clone().unwrap();
                 let (imsi, node) = routing_read(&value.unwrap());
@@ -428,12 +467,23 @@ fn world(seed: u64, unkind: bool) -> World {
     if seed.is_multiple_of(4) {
         settings.networks[0].ways.reverse();
     }
+    settings.home.charges = is_charged(seed);
     let mut world = World::new(seed, settings, unkind);
     world.run();
     world
 }
 
+const fn is_charged(seed: u64) -> bool {
+    seed.is_multiple_of(2)
+}
+
 fn at_the_end(world: &World, seed: u64) {
+    if is_charged(seed) {
+        let Purse { debited, refunded, taken, .. } = &world.purse;
+        assert_eq!(debited.len(), taken + refunded.len(), "{seed}: who pays has what he paid for");
+    } else {
+        assert!(world.purse.asked.is_empty(), "{seed}");
+    }
     assert_eq!(world.gateway.under_way(), (0, 0, 0), "{seed}: nothing is under way");
     assert!(world.unanswered.is_empty(), "{seed}: {:?}", world.unanswered);
     assert!(world.taken.values().all(|it| *it == 1), "{seed}: nothing is forwarded twice");

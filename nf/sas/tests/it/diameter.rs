@@ -110,7 +110,7 @@ fn a_message_of_sip_and_its_legs_of_diameter_are_one_trail_on_one_ladder() {
     let read: Vec<_> = lines.iter().filter(|it| it.starts_with("8388645")).collect();
     assert_eq!(read, ["8388645\tsms1.example;1;7\t"; 2], "{lines:?}");
     bench.wait_ms(60_000);
-    assert_eq!(bench.fact("sas_trails_live"), 0);
+    assert_eq!(bench.metric("sas_trails_live"), 0);
     assert_eq!(bench.only(&[("call_id", "one")]).places.len(), 6);
 }
 

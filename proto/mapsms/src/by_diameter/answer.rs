@@ -2,12 +2,14 @@
 
 use super::{Named, NodeKind, VERSION, errors, number, result, serving};
 use crate::identity::{Imsi, Msisdn};
+use crate::informed::MwStatus;
 use crate::invoked::{Refused, delivery_result};
 use ber::Writer;
 use bytes::Bytes;
 use diameter::codec::{Avps, Message};
 use diameter::row::Row;
 use diameter::rows::base::USER_NAME;
+use diameter::rows::sh::MSISDN;
 use diameter::rows::{s6c, sgd};
 use map::types::{AdditionalNumber, LocationInfoWithLmsi, RoutingInfoForSmRes};
 use map::{Error, Operation};
@@ -25,6 +27,15 @@ fn named(node: &Avps<'_>, kind: NodeKind) -> Option<Named> {
     let text = |row: &Row| node.find(row)?.text().ok().map(str::to_owned);
     let number = number(node.find(digits)?.data)?;
     Some(Named { kind, number, host: text(host)?, realm: text(realm)? })
+}
+
+/// What an answer about routing tells of the messages that wait.
+#[must_use]
+pub fn informed(message: &Message<'_>) -> Option<MwStatus> {
+    let number = message.avps().find(&s6c::MWD_STATUS)?.unsigned32().ok()?;
+    let user = message.avps().find(&s6c::USER_IDENTIFIER).map(|it| it.group());
+    let stored = user.and_then(|it| it.find(&MSISDN)).and_then(|it| super::number(it.data));
+    Some(MwStatus::of_number(number, stored))
 }
 
 /// The number of the node that a group names.

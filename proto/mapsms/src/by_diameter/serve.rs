@@ -3,6 +3,7 @@
 use super::ask::SM_RP_PRI;
 use super::{Named, errors, number, tbcd};
 use crate::identity::{Imsi, Msisdn};
+use crate::informed::MwStatus;
 use crate::invoked::{Invoked, Refused, report_of, routing_of};
 use diameter::codec::{Avp, AvpWriter, Avps, Message, ResultCode, Writer};
 use diameter::row::{Kind, Row};
@@ -147,7 +148,10 @@ pub fn answer<'a>(
     named: impl Fn(&Msisdn) -> Option<Named>,
     writer: Writer<'a>,
 ) -> Writer<'a> {
-    match components.first() {
+    let is_answer = |it: &&Component| !matches!(it, Component::Invoke { .. });
+    let status = MwStatus::told(components);
+    let told = status.filter(|_| operation == Operation::SendRoutingInfoForSm);
+    let writer = match components.iter().find(is_answer) {
         Some(Component::Result { result, .. }) => {
             let value = result.as_ref().and_then(|it| it.1.as_deref());
             done(operation, value, own, named, writer)
@@ -156,7 +160,22 @@ pub fn answer<'a>(
             let error = Error::of(*code).unwrap_or(Error::SystemFailure);
             errors::write(&Refused { error, parameter: parameter.clone() }, writer)
         }
-        _ => writer.result(ResultCode::UnableToComply),
+        _ => return writer.result(ResultCode::UnableToComply),
+    };
+    match told {
+        Some(status) => inform(&status, writer),
+        None => writer,
+    }
+}
+
+/// Writes what is told of the messages that wait.
+fn inform<'a>(status: &MwStatus, writer: Writer<'a>) -> Writer<'a> {
+    let writer = writer.number(&s6c::MWD_STATUS, status.number());
+    match &status.stored {
+        Some(stored) => writer.group(&s6c::USER_IDENTIFIER, |out| {
+            out.put(&MSISDN, tbcd(stored.digits()));
+        }),
+        None => writer,
     }
 }
 

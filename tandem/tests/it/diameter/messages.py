@@ -7,7 +7,7 @@
 #   srr MSISDN, rdr MSISDN CAUSE, tfr IMSI TEXT     what a home subscriber server or MME is asked
 #   ofr MSISDN TEXT, alr MSISDN                     what a service centre is asked
 #   set WORD                                        what it was told here
-#   sra IMSI HOST, sra CODE, tfa CODE, rda CODE     the answers to what it asks
+#   sra IMSI HOST, sra CODE [failed, waits MWD], tfa CODE, rda CODE   the answers to what it asks
 # and on standard input:
 #   absent, present                                 what the home subscriber server says of users
 #   congested                                       what the service centre says of the next message
@@ -93,7 +93,8 @@ def answer(app, message):
         more = [base(USER_NAME, IMSI), avp(2401, node)]
         if state["absent"]:
             done = base(EXPERIMENTAL, [base(266, VENDOR), base(298, 5550)])
-            more = [avp(3322, 11, False)]
+            # The mobile is not reachable, and has no memory (MWD-Status).
+            more = [avp(3322, 11, False), avp(3312, 6, False)]
     elif command == RDR:
         outcome = within(within(asked[3316])[3320])
         say("rdr", digits_of(within(asked[3102])[701]), int.from_bytes(outcome[3321], "big"))
@@ -139,7 +140,8 @@ def obey(apps, word, rest):
             node = within(answered[2401])
             name = node.get(3101, node.get(2402, b"")).decode()
             return say("sra", answered[USER_NAME].decode(), name)
-        return say("sra", code, "failed" if 279 in answered else "")
+        waits = ["waits", int.from_bytes(answered[3312], "big")] if 3312 in answered else []
+        return say("sra", code, *(["failed"] if 279 in answered else waits))
     if word == "rdr":
         user = avp(3102, [avp(701, tbcd(rest[0]))])
         outcome = avp(3316, [avp(3320, [avp(3321, int(rest[2]), False)], False)], False)

@@ -42,9 +42,12 @@ name = "test"
 directory = "var"
 [oam]
 listen = "127.0.0.1:0"
+[sas]
+listen = ["tcp:127.0.0.1:{hep}"]
 [[ipsmgw]]
 name = "sms1"
 mode = "gateway"
+capture = "tcp:127.0.0.1:{hep}"
 number = "447700000099"
 domain = "ims.example.org"
 listen = ["udp:127.0.0.1:{gateway}"]
@@ -76,7 +79,8 @@ numbers = ["4478"]
 realm = "centres"
 host = "sc1.centres"
 {more}
-"#
+"#,
+        hep = port()
     );
     Site::of(tempfile::tempdir().unwrap(), &text, [gateway, core])
 }
@@ -129,8 +133,13 @@ fn messages_go_both_ways_by_diameter_alone() {
     centre.pass("rda 2001", LONG).unwrap();
     refused(&mut hss, &mut centre);
     recorded(&site);
+    // SIP and Diameter of a message are one trail: from a terminal, to one, and by the MME.
+    site.trail(&["MESSAGE", "202", "OFR", "OFA SUCCESS", "MESSAGE", "200"]);
+    site.trail(&["TFR", "MESSAGE", "202", "MESSAGE", "202", "TFA SUCCESS"]);
+    site.trail(&["TFR", "MESSAGE", "480", "TFR", "TFA SUCCESS", "TFA SUCCESS"]);
+    site.trail(&["SRR", "SRR", "SRA SUCCESS", "SRA SUCCESS"]);
     assert!(counted(&site, "ipsmgw_s6c_sgd_served_total") >= 5);
-    assert_eq!(counted(&site, "ipsmgw_s6c_sgd_refused_total"), 3);
+    assert_eq!(counted(&site, "ipsmgw_s6c_sgd_refused_total"), 5);
     drop(site);
     let codes = captured.commands(3868);
     for code in ["8388645", "8388646", "8388647", "8388649"] {
@@ -181,7 +190,7 @@ fn refused(hss: &mut Talk, centre: &mut Talk) {
     hss.say("absent").unwrap();
     hss.pass("set", LONG).unwrap();
     centre.say(&format!("srr 447700900777 {CENTRE}")).unwrap();
-    centre.pass("sra 5550", LONG).unwrap();
+    centre.pass("sra 5550 waits 6", LONG).unwrap();
     centre.say(&format!("srr 447710000000 {CENTRE}")).unwrap();
     centre.pass("sra 5001", LONG).unwrap();
     centre.say(&format!("tfr 234150000000777 {CENTRE} 447700900999 Hi")).unwrap();
@@ -193,6 +202,11 @@ fn refused(hss: &mut Talk, centre: &mut Talk) {
     centre.say(&format!("bare {ALICE}")).unwrap();
     centre.pass("sra 5005 failed", LONG).unwrap();
     hss.say(&format!("srr {ALICE} 447700000099")).unwrap();
+    hss.pass("sra 5003", LONG).unwrap();
+    // It sends no messages, and asks for its own subscribers alone.
+    hss.say(&format!("tfr 234150000000777 {CENTRE} 447700900999 Hi")).unwrap();
+    hss.pass("tfa 5003", LONG).unwrap();
+    hss.say(&format!("srr 447710000000 {CENTRE}")).unwrap();
     hss.pass("sra 5003", LONG).unwrap();
 }
 
@@ -206,8 +220,9 @@ fn an_alert_goes_to_the_centre_that_waits_for_a_subscriber() {
     let network = "ask_hlr = false\ndelivery = \"ps-only\"";
     let site = site([gateway, own], "127.82.2.3", network, "");
     peer_is(&site, "centre", "open");
+    // The mobile is not reachable, and the centre is among those that will be alerted.
     centre.say(&format!("srr {ALICE} {CENTRE}")).unwrap();
-    centre.pass("sra 5550", LONG).unwrap();
+    centre.pass("sra 5550 waits 2", LONG).unwrap();
     assert_eq!(core.does(&format!("register {ALICE} sms 600")), json!({"status": 200}));
     centre.hear(&format!("alr {ALICE}"), LONG).unwrap();
     drop(site);
