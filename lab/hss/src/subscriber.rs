@@ -155,8 +155,7 @@ impl Hss {
         if !is_charging {
             writer = writer.integer(&base::AUTH_SESSION_STATE, 1);
         }
-        writer =
-            writer.put(&base::ORIGIN_HOST, &self.host).put(&base::ORIGIN_REALM, &self.realm);
+        writer = writer.put(&base::ORIGIN_HOST, &self.host).put(&base::ORIGIN_REALM, &self.realm);
         for proxy in request.avps().all(&base::PROXY_INFO) {
             writer.avps().copy(proxy.whole);
         }

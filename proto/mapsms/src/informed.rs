@@ -123,7 +123,9 @@ mod tests {
     fn bits_stand_where_the_standards_have_them() {
         let status = MwStatus { is_full: true, ..MwStatus::default() };
         assert_eq!(status.number(), 0b100);
-        let Component::Invoke { parameter: Some(octets), .. } = status.component() else { panic!() };
+        let Component::Invoke { parameter: Some(octets), .. } = status.component() else {
+            panic!()
+        };
         // SEQUENCE, BIT STRING, two bits unused, mcef-Set (2).
         assert_eq!(octets[..], [0x30, 4, 0x03, 2, 2, 0x20]);
     }

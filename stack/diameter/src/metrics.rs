@@ -68,8 +68,7 @@ pub(crate) struct Seen {
 
 impl Default for Seen {
     fn default() -> Self {
-        let (counts, traced, passages) =
-            (Counts::default(), Trace::default(), Passages::default());
+        let (counts, traced, passages) = (Counts::default(), Trace::default(), Passages::default());
         Self { counts, traced, passages, metrics: Metrics::new(), table: peer_table() }
     }
 }

@@ -154,13 +154,7 @@ impl Capture {
     }
 
     /// The same of a message of another protocol that the function speaks, by HEP's number.
-    pub fn message_of(
-        &mut self,
-        now: Time,
-        kind: u8,
-        seen: &Seen<'_>,
-        tells: fn(&[u8]) -> bool,
-    ) {
+    pub fn message_of(&mut self, now: Time, kind: u8, seen: &Seen<'_>, tells: fn(&[u8]) -> bool) {
         if self.settings.flow.is_none() {
             return;
         }

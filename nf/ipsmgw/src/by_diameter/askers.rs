@@ -66,9 +66,8 @@ impl Askers {
             Invoked::Routing { msisdn, .. } | Invoked::Report { msisdn, .. } => Some(msisdn),
             Invoked::Deliver { .. } => None,
         };
-        let is_home = |it: &DestinationKeys| {
-            about.is_some_and(|msisdn| it.names(msisdn.digits()).is_some())
-        };
+        let is_home =
+            |it: &DestinationKeys| about.is_some_and(|msisdn| it.names(msisdn.digits()).is_some());
         let is_own = |it: &DestinationKeys| match it.role {
             Role::Centre => it.names(digits).is_some() && it.is_of(message),
             Role::Hss => is_home(it) && it.is_of(message),

@@ -266,9 +266,10 @@ impl ByDiameter {
         trail.into_iter().for_each(|it| self.legs.is_of(&message, true, it));
         // An answer that no flow waits for any more would have debited for nothing.
         let half = Duration::from_millis(u64::from(config.timers.flow_s) * 500);
-        let own = config.diameter.as_ref().map_or(half, |it| {
-            Duration::from_millis(it.timers.request_ms.into())
-        });
+        let own = config
+            .diameter
+            .as_ref()
+            .map_or(half, |it| Duration::from_millis(it.timers.request_ms.into()));
         let timeout = Some(own.min(half));
         peers.request(now, Outgoing { token: self.tokens, message, timeout }, out);
     }
@@ -319,7 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_the_cause_that_says_the_same_and_what_nobody_answers_is_the_operators_choice() {
+    fn a_refusal_has_the_cause_that_says_the_same_and_what_nobody_answers_is_the_operators_choice()
+    {
         let refused = Charged::Refused;
         let later = refused(Cause::TemporaryFailure);
         for (outcome, expected, when_taken) in [
@@ -334,8 +336,16 @@ mod tests {
                 refused(Cause::OperatorBarring),
             ),
             // What the answer itself refuses no service has.
-            (answer(5030, Some(2001)), refused(Cause::NotSubscribed), refused(Cause::NotSubscribed)),
-            (answer(5031, None), refused(Cause::TransferRejected), refused(Cause::TransferRejected)),
+            (
+                answer(5030, Some(2001)),
+                refused(Cause::NotSubscribed),
+                refused(Cause::NotSubscribed),
+            ),
+            (
+                answer(5031, None),
+                refused(Cause::TransferRejected),
+                refused(Cause::TransferRejected),
+            ),
             (answer(3002, None), later, Charged::Free),
             (answer(5012, None), later, Charged::Free),
             (answer(9999, None), later, Charged::Free),

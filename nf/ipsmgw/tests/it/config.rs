@@ -103,11 +103,3 @@ fn a_country_code_by_which_no_number_is_found_is_told() {
     assert_eq!(of("[\"4477\", \"4478\"]", "49"), ["centre.country_code"]);
     assert_eq!(of("[\"4477\"]", "+44"), ["centre.country_code"]);
 }
-
-#[test]
-fn a_function_that_writes_records_has_a_name_that_is_no_path() {
-    let named = SECTION.replace("\"sms1\"", "\"../sms1\"");
-    assert!(!issues(&named).contains(&"name".to_owned()));
-    assert!(issues(&format!("{named}\n[cdr]\n")).contains(&"name".to_owned()));
-    assert!(!issues(&format!("{SECTION}\n[cdr]\n")).contains(&"name".to_owned()));
-}
