@@ -9,6 +9,7 @@
 
 mod askers;
 pub mod charging;
+pub(crate) mod debit;
 pub mod destinations;
 pub mod home;
 pub mod keys;
@@ -21,6 +22,7 @@ mod xml;
 
 use crate::config::Ipsmgw;
 use crate::effects::In as Input;
+use crate::wire::Wire;
 use askers::Askers;
 use diameter::codec::{Message, ResultCode};
 use diameter::rows::sh as rows;
@@ -37,6 +39,7 @@ use runtime::{Effects, In, Seed};
 use sh::Pending;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use trail::Seen;
 
 /// Diameter in a gateway.
 #[derive(Debug)]
@@ -223,6 +226,26 @@ impl ByDiameter {
         self.metrics.set(HomeMetric::Watched, self.watches.count() as u64);
         if let Some(peers) = &self.peers {
             peers.publish();
+        }
+    }
+
+    /// Tells the service assurance what passed in this step.
+    pub(crate) fn capture(&mut self, now: Time, wire: &mut Wire) {
+        let Some(peers) = &mut self.peers else { return };
+        while let Some(passed) = peers.passed() {
+            let trail = Some(self.legs.trail_of(&passed));
+            let (own, far) = passed.ends;
+            let (source, destination) = if passed.is_sent { (own, far) } else { (far, own) };
+            let (protocol, bytes) = (passed.protocol, &passed.octets[..]);
+            let seen = Seen { source, destination, protocol, trail, bytes };
+            wire.passed(now, hep::KIND_DIAMETER, &seen);
+        }
+    }
+
+    /// The request of a peer whose dialogue that is is a leg of that trail.
+    pub(crate) fn is_leg(&mut self, dialogue: u64, trail: u64) {
+        if let Some(octets) = self.dialogues.octets_of(dialogue) {
+            self.legs.is_of(&octets, false, trail);
         }
     }
 

@@ -11,6 +11,8 @@
 //! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
 //! nothing behind.
 
+use crate::by_diameter::debit::Wanted;
+use crate::by_diameter::home::Caller;
 use crate::by_diameter::{ByDiameter, keys};
 use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
@@ -479,12 +481,13 @@ impl ShortMessageGateway {
                 out.answer(ticket, crate::ask::taken(outcome));
             }
             Output::AskHome { ticket, question } => {
-                let of = (ticket, self.gateway.trail_of_flow(ticket));
-                self.by_diameter.ask(now, &self.config, of, question, out);
+                let caller = Caller { ticket, trail: self.gateway.trail_of_flow(ticket) };
+                self.by_diameter.ask(now, &self.config, caller, question, out);
             }
             Output::Charge { ticket, charge, is_refund } => {
-                let of = (ticket, self.gateway.trail_of_flow(ticket));
-                self.by_diameter.charge(now, &self.config, of, (&charge, is_refund), out);
+                let trail = self.gateway.trail_of_flow(ticket);
+                let wanted = Wanted { ticket, trail, charge, is_refund };
+                self.by_diameter.charge(now, &self.config, &wanted, out);
             }
             Output::AskPeer(question) => {
                 let trail = self.gateway.trail_of_begin(question.reference);

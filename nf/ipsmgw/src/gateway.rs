@@ -275,7 +275,7 @@ impl Gateway {
     /// What is told beside an answer of the messages that wait.
     fn informed(&mut self, dialogue: u64, components: &[Component]) {
         let flow = self.shared.dialogues.get(&dialogue).filter(|it| it.1 == Role::Own);
-        if let Some((status, (flow, _))) = MwStatus::told(components).zip(flow.copied()) {
+        if let Some((status, (flow, _))) = MwStatus::of_components(components).zip(flow.copied()) {
             self.shared.events.push_back((flow, Event::Informed(status)));
         }
     }
@@ -506,7 +506,7 @@ impl Gateway {
             Flow::Text(it) => it.on(event, &mut step),
             Flow::Handing(it) => it.on(event, &mut step),
         };
-        for (flow, at) in self.shared.arms.drain(..) {
+        for (flow, at) in self.shared.dues.arms.drain(..) {
             self.flows.arm(key(flow), at);
         }
         if !is_over {
@@ -577,7 +577,7 @@ impl Machine for Gateway {
                 self.shared.events.push_back((ticket, Event::Charged(charged)));
             }
             In::PeerReplied { reference, reply, names, informed } => {
-                self.peer_replied(reference, reply, (names, informed));
+                self.peer_replied(reference, reply, names, informed);
             }
             In::PeerAsks { dialogue, title, operation, invoked } => {
                 let asked = peers::asked(dialogue, operation);

@@ -32,7 +32,8 @@ impl Known {
         &self,
         settings: &Settings,
         argument: &Argument,
-        (to, of): (&Address, Option<&Msisdn>),
+        to: &Address,
+        of: Option<&Msisdn>,
     ) -> Option<Place> {
         let all = &settings.home.destinations;
         if all.is_empty() {

@@ -70,7 +70,7 @@ impl Gateway {
             None if context == Context::ShortMsgMtRelay => {
                 let delivery = Delivery::awaited(dialogue, version);
                 let flow = Flow::Delivery(Box::new(delivery));
-                self.opened(dialogue, &title, (flow, None), out);
+                self.opened(dialogue, &title, flow, None, out);
             }
             None => self.refuse(dialogue, Portion::default(), out),
         }
@@ -96,7 +96,7 @@ impl Gateway {
     ) {
         let flow = Self::flow_of(asked, invoked, &title);
         let latest = self.shared.settings.home.answer_time.map(|it| now + it);
-        self.opened(asked.dialogue, &title, (flow, latest), out);
+        self.opened(asked.dialogue, &title, flow, latest, out);
     }
 
     /// A peer of Diameter was asked: what came of it, if somebody still waits for it.
@@ -104,7 +104,8 @@ impl Gateway {
         &mut self,
         reference: u64,
         reply: Reply,
-        (names, informed): (Vec<Named>, Option<MwStatus>),
+        names: Vec<Named>,
+        informed: Option<MwStatus>,
     ) {
         let Some(flow) = self.shared.begins.remove(&reference) else { return };
         let at = self.flows.at_mut(key(flow)).and_then(Flow::asking).and_then(Option::as_mut);
@@ -137,7 +138,7 @@ impl Gateway {
 
     fn invoked(&mut self, asked: Asked, invoked: Invoked, title: Msisdn, out: &mut Vec<Out>) {
         let flow = Self::flow_of(asked, invoked, &title);
-        self.opened(asked.dialogue, &title, (flow, None), out);
+        self.opened(asked.dialogue, &title, flow, None, out);
     }
 
     fn flow_of(asked: Asked, invoked: Invoked, title: &Msisdn) -> Flow {
@@ -163,7 +164,8 @@ impl Gateway {
         &mut self,
         dialogue: u64,
         title: &Msisdn,
-        (flow, latest): (Flow, Option<Time>),
+        flow: Flow,
+        latest: Option<Time>,
         out: &mut Vec<Out>,
     ) {
         if !self.adopt(dialogue, title, flow, latest) {

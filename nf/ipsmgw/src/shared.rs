@@ -89,6 +89,15 @@ pub enum Event {
     Due,
 }
 
+/// When flows are due.
+#[derive(Debug, Default)]
+pub struct Dues {
+    /// Those that were armed within a step.
+    pub(crate) arms: Vec<(u64, Time)>,
+    /// Those that answer a peer whose node waits no longer than until then.
+    latest: BTreeMap<u64, Time>,
+}
+
 /// What flows share.
 #[derive(Debug)]
 pub struct Shared {
@@ -108,8 +117,6 @@ pub struct Shared {
     /// Whose turn it is at rows, and what each flow waits for or has.
     pub(crate) rows: Subscribers,
     held: BTreeMap<u64, (Msisdn, Held)>,
-    /// Flows that answer a peer whose node waits no longer than until then.
-    latest: BTreeMap<u64, Time>,
     /// Correlations that were given out.
     pub(crate) given: Given,
     /// Of whom service centres wait to hear, and how often each began to.
@@ -118,7 +125,7 @@ pub struct Shared {
     /// What flows are told within a step.
     pub(crate) events: VecDeque<(u64, Event)>,
     /// When flows are due.
-    pub(crate) arms: Vec<(u64, Time)>,
+    pub(crate) dues: Dues,
     pub(crate) alerts: VecDeque<(Msisdn, Msisdn)>,
     pub(crate) is_connected: bool,
 }
@@ -139,12 +146,11 @@ impl Shared {
             known: Known::default(),
             rows: Subscribers::default(),
             held: BTreeMap::new(),
-            latest: BTreeMap::new(),
             given: Given::new(settings.shares.correlations_max),
             waiting: Standing::new(settings.shares.waiting_max),
             waiters: Buckets::new(settings.shares.waiting_rate),
             events: VecDeque::new(),
-            arms: Vec::new(),
+            dues: Dues::default(),
             alerts: VecDeque::new(),
             is_connected: false,
             settings,
@@ -172,20 +178,20 @@ impl Shared {
     }
 
     pub(crate) fn arm(&mut self, flow: u64, at: Time) {
-        self.arms.push((flow, at));
+        self.dues.arms.push((flow, at));
     }
 
     /// A flow is to have answered by then; none: whenever.
     pub(crate) fn answer_by(&mut self, flow: u64, latest: Option<Time>) {
         match latest {
-            Some(latest) => self.latest.insert(flow, latest),
-            None => self.latest.remove(&flow),
+            Some(latest) => self.dues.latest.insert(flow, latest),
+            None => self.dues.latest.remove(&flow),
         };
     }
 
     /// When a flow is to have answered.
     pub(crate) fn latest(&self, flow: u64) -> Option<Time> {
-        self.latest.get(&flow).copied()
+        self.dues.latest.get(&flow).copied()
     }
 
     /// A service centre is to be alerted, once there is room for the flow.

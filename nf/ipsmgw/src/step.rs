@@ -119,7 +119,7 @@ impl Step<'_> {
     /// Asks the network; a node for a subscriber, whose home subscriber server may have named it.
     pub fn ask_for(&mut self, of: Option<&Msisdn>, argument: Argument, to: Address) -> Asking {
         let from = self.settings().address;
-        let place = self.shared.known.place(&self.shared.settings, &argument, (&to, of));
+        let place = self.shared.known.place(&self.shared.settings, &argument, &to, of);
         if let Some(place) = place {
             let reference = self.shared.reference_by_diameter(self.flow);
             let mut asking = Asking::new(argument.clone(), to, from, None);

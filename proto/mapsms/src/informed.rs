@@ -40,7 +40,7 @@ impl MwStatus {
 
     /// What components tell beside an answer.
     #[must_use]
-    pub fn told(components: &[Component]) -> Option<Self> {
+    pub fn of_components(components: &[Component]) -> Option<Self> {
         let inform = Code::Local(Operation::InformServiceCentre.code());
         let argument = components.iter().find_map(|it| match it {
             Component::Invoke { code, parameter: Some(it), .. } if *code == inform => Some(it),
@@ -103,7 +103,10 @@ mod tests {
                 let status = MwStatus::of_number(number, stored.clone());
                 assert_eq!(status.number(), number);
                 let component = status.component();
-                assert_eq!(MwStatus::told(core::slice::from_ref(&component)), Some(status));
+                assert_eq!(
+                    MwStatus::of_components(core::slice::from_ref(&component)),
+                    Some(status)
+                );
                 let Component::Invoke { code, parameter: Some(octets), .. } = component else {
                     panic!("an invoke");
                 };
@@ -116,7 +119,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(MwStatus::told(&[]), None);
+        assert_eq!(MwStatus::of_components(&[]), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod alarm;
 mod association;
 pub mod config;
 mod metrics;
+mod passed;
 mod passing;
 mod peers;
 mod show;
@@ -26,7 +27,7 @@ mod stream;
 mod trace;
 
 pub use metrics::{ConnectionMetric, PeerMetric, PeerTable, empty_tables, peer_table};
-pub use passing::Passed;
+pub use passed::Passed;
 pub use peers::{Counts, Peers};
 pub use show::{DiameterActRow, DiameterConnectionRow, DiameterPeerRow};
 pub use trace::{DiameterTraceRow, LIMIT, PEER, TRACED_MAX};

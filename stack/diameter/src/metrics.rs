@@ -1,6 +1,6 @@
 //! What is known of each peer, for a table of metrics.
 
-use crate::passing::Passages;
+use crate::passed::Passages;
 use crate::peers::{Counts, Peers};
 use crate::trace::Trace;
 use diameter::State;

@@ -2,37 +2,15 @@
 //! assurance of whoever has the peers, which takes them at the end of each step.
 
 use crate::config::Carriage;
+use crate::passed::Passed;
 use crate::peers::{Peers, Way};
 use bytes::Bytes;
 use diameter::Connection;
 use diameter::codec::PORT;
-use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Messages that wait to be taken at most.
 const PASSED_MAX: usize = 10_000;
-
-/// A message that passed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
-    /// Whether it left here.
-    pub is_sent: bool,
-    /// The address of this end, and that of the other one; of an association one of each.
-    pub ends: (SocketAddr, SocketAddr),
-    /// What carried it, as HEP numbers it.
-    pub protocol: u8,
-    /// The connection that it took, numbered as it was opened.
-    pub connection: u64,
-    /// The message.
-    pub octets: Bytes,
-}
-
-/// What passed and was not taken yet.
-#[derive(Debug, Default)]
-pub(crate) struct Passages {
-    is_wanted: bool,
-    all: VecDeque<Passed>,
-}
 
 impl Peers {
     /// Whether messages that pass are kept until [`Peers::passed`] takes them.

@@ -6,20 +6,13 @@
 //!   In::Charged ←─ verdict ←─ CCA
 //! ```
 
-use super::ByDiameter;
-use super::metrics::HomeMetric;
-use super::sh::Pending;
-use crate::config::Ipsmgw;
-use crate::effects::In as Input;
-use config::Issue;
 use core::fmt;
+use diameter::Outcome;
 use diameter::codec::{AvpWriter, Message, ResultCode, Writer};
 use diameter::row::Row;
 use diameter::rows::{base, ro};
-use diameter::{Outcome, Outgoing};
-use machine::{Duration, Time};
+use machine::Time;
 use mapsms::identity::{Imsi, Msisdn};
-use runtime::Effects;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sms::Cause;
@@ -37,7 +30,7 @@ const SUBMISSION: i32 = 0;
 const ADDRESS_MSISDN: i32 = 1;
 const ADDRESS_OTHER: i32 = 6;
 /// Charging of short messages (TS 32.299 §7.1.12, TS 32.274).
-const SERVICE_CONTEXT: &str = "32274@3gpp.org";
+pub(super) const SERVICE_CONTEXT: &str = "32274@3gpp.org";
 
 /// Messages of terminals are charged by an online charging system (Ro).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,9 +101,18 @@ pub enum Charged {
     Refused(Cause),
 }
 
+/// Who asks, in which session, and when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Envelope<'a> {
+    pub host: &'a str,
+    pub realm: &'a str,
+    pub session: &'a str,
+    pub now: Time,
+}
+
 /// What an answer is, or that there is none. A code of RFC 8506 refuses with the cause of TS 24.011
 /// §E.2 that says the same; all others say that nobody could charge.
-fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
+pub(super) fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
     let failed = match on_failure {
         OnFailure::Refuse => Charged::Refused(Cause::TemporaryFailure),
         OnFailure::Take => Charged::Free,
@@ -130,7 +132,7 @@ fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
 }
 
 /// The code of an answer: that of the service, where the answer itself says that it was done.
-fn code_of(outcome: &Outcome) -> Option<u32> {
+pub(super) fn code_of(outcome: &Outcome) -> Option<u32> {
     let Outcome::Answer(octets) = outcome else { return None };
     let message = Message::read(octets).ok()?;
     let code = message.avps().find(&base::RESULT_CODE)?.unsigned32().ok()?;
@@ -182,18 +184,17 @@ impl ChargingKeys {
     }
 
     /// The request (RFC 8506 §3.1).
-    fn request(
+    pub(super) fn request(
         &self,
-        (host, realm): (&str, &str),
-        (session, now): (&str, Time),
+        of: &Envelope<'_>,
         charge: &Charge,
         is_refund: bool,
     ) -> Option<Vec<u8>> {
         let mut octets = Vec::new();
         let mut writer = Writer::request(&mut octets, &ro::CREDIT_CONTROL, ro::RO.id)
-            .put(&base::SESSION_ID, session)
-            .put(&base::ORIGIN_HOST, host)
-            .put(&base::ORIGIN_REALM, realm)
+            .put(&base::SESSION_ID, of.session)
+            .put(&base::ORIGIN_HOST, of.host)
+            .put(&base::ORIGIN_REALM, of.realm)
             .put(&base::DESTINATION_REALM, &self.realm)
             .number(&base::AUTH_APPLICATION_ID, ro::RO.id)
             .put(&ro::SERVICE_CONTEXT_ID, &self.service_context)
@@ -203,7 +204,7 @@ impl ChargingKeys {
         if let Some(host) = &self.host {
             out.put(&base::DESTINATION_HOST, host);
         }
-        let seconds = i64::try_from(now.as_millis() / 1_000).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(of.now.as_millis() / 1_000).unwrap_or(i64::MAX);
         out.time(&base::EVENT_TIMESTAMP, seconds);
         user(out, END_USER_E164, charge.subscriber.digits());
         if let Some(imsi) = &charge.imsi {
@@ -217,84 +218,6 @@ impl ChargingKeys {
             out.group(&ro::SMS_INFORMATION, |out| information(out, charge));
         });
         writer.end().ok().map(|()| octets)
-    }
-}
-
-impl Ipsmgw {
-    /// Finds what is wrong with the keys of charging.
-    pub(crate) fn validate_charging(
-        &self,
-        section: &diameter_stack::config::Section<'_>,
-        issues: &mut Vec<Issue>,
-    ) {
-        let Some(keys) = &self.charging else { return };
-        if !super::keys::is_served(section, &keys.realm, ro::RO.id) {
-            let what = format!("nobody is asked for Ro of {}", keys.realm);
-            let hint = "add applications = [\"Ro\"] to an [[ipsmgw.diameter_peer]] of that realm";
-            issues.push(Issue::new("charging.realm", what, hint));
-        }
-        if keys.service_context.is_empty() {
-            let hint = format!("write it as in {SERVICE_CONTEXT}");
-            issues.push(Issue::new("charging.service_context", "it is empty", hint));
-        }
-    }
-}
-
-impl ByDiameter {
-    /// Asks the charging system; the answer is told under the ticket.
-    pub(crate) fn charge(
-        &mut self,
-        now: Time,
-        config: &Ipsmgw,
-        (ticket, trail): (u64, Option<u64>),
-        (charge, is_refund): (&Charge, bool),
-        out: &mut Effects,
-    ) {
-        let on_failure = config.charging.as_ref().map(|it| it.on_failure).unwrap_or_default();
-        let pending = Pending::Charge { ticket, is_refund, on_failure };
-        let session = self.sessions.as_mut().map(diameter::SessionIds::next_id);
-        let own = self.peers.as_ref().map(|it| it.node().settings());
-        let message = config.charging.as_ref().zip(session).zip(own);
-        let message = message.and_then(|((keys, session), own)| {
-            keys.request((&own.host, &own.realm), (&session, now), charge, is_refund)
-        });
-        let (Some(message), Some(peers)) = (message, &mut self.peers) else {
-            return self.ended(pending, &Outcome::Expired);
-        };
-        self.tokens += 1;
-        self.pending.insert(self.tokens, pending);
-        trail.into_iter().for_each(|it| self.legs.is_of(&message, true, it));
-        // An answer that no flow waits for any more would have debited for nothing.
-        let half = Duration::from_millis(u64::from(config.timers.flow_s) * 500);
-        let own = config
-            .diameter
-            .as_ref()
-            .map_or(half, |it| Duration::from_millis(it.timers.request_ms.into()));
-        let timeout = Some(own.min(half));
-        peers.request(now, Outgoing { token: self.tokens, message, timeout }, out);
-    }
-
-    /// A request of Ro has come to its end.
-    pub(crate) fn charged(
-        &mut self,
-        ticket: u64,
-        is_refund: bool,
-        (on_failure, outcome): (OnFailure, &Outcome),
-    ) {
-        let charged = verdict(outcome, on_failure);
-        let is_done = code_of(outcome).is_some_and(|it| it / 1_000 == 2);
-        self.metrics.add(
-            match (is_refund, is_done) {
-                (false, true) => HomeMetric::Debited,
-                (true, true) => HomeMetric::Refunded,
-                (false, false) if code_of(outcome).is_some() => HomeMetric::ChargesRefused,
-                (_, false) => HomeMetric::ChargesFailed,
-            },
-            1,
-        );
-        if !is_refund {
-            self.told.push_back(Input::Charged { ticket, charged });
-        }
     }
 }
 
@@ -367,12 +290,15 @@ mod tests {
             to: Some("447700900999".into()),
             messages: 3,
         };
-        let now = Time::from_millis(1_800_000_000_000);
+        let of = Envelope {
+            host: "sms1.example",
+            realm: "example",
+            session: "sms1;1;1",
+            now: Time::from_millis(1_800_000_000_000),
+        };
         let dictionary = Dictionary::default();
         for (is_refund, action) in [(false, "DIRECT_DEBITING"), (true, "REFUND_ACCOUNT")] {
-            let octets = keys
-                .request(("sms1.example", "example"), ("sms1;1;1", now), &charge, is_refund)
-                .unwrap();
+            let octets = keys.request(&of, &charge, is_refund).unwrap();
             let message = Message::read(&octets).unwrap();
             dictionary.check(&message).unwrap();
             let mut json = String::new();

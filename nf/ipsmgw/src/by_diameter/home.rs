@@ -38,6 +38,13 @@ pub enum HomeAnswer {
     Failed,
 }
 
+/// Who asks: what comes back with the answer, and the trail that both are legs of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    pub ticket: u64,
+    pub trail: Option<u64>,
+}
+
 /// What flows may ask by Diameter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Home {

@@ -1,5 +1,6 @@
 //! The keys of Diameter in the section of a gateway, and their checks.
 
+use super::charging::SERVICE_CONTEXT;
 use crate::config::{Ipsmgw, Mode};
 use config::Issue;
 use diameter::rows::ro::RO;
@@ -167,6 +168,20 @@ impl Ipsmgw {
         self.validate_answers(issues);
     }
 
+    /// Finds what is wrong with the keys of charging.
+    fn validate_charging(&self, section: &Section<'_>, issues: &mut Vec<Issue>) {
+        let Some(keys) = &self.charging else { return };
+        if !is_served(section, &keys.realm, RO.id) {
+            let what = format!("nobody is asked for Ro of {}", keys.realm);
+            let hint = "add applications = [\"Ro\"] to an [[ipsmgw.diameter_peer]] of that realm";
+            issues.push(Issue::new("charging.realm", what, hint));
+        }
+        if keys.service_context.is_empty() {
+            let hint = format!("write it as in {SERVICE_CONTEXT}");
+            issues.push(Issue::new("charging.service_context", "it is empty", hint));
+        }
+    }
+
     /// A message is answered when its terminal has reported: the node has to wait for that.
     fn validate_answers(&self, issues: &mut Vec<Issue>) {
         let answer_ms = self.diameter.as_ref().map_or(0, |it| it.timers.answer_ms);
@@ -191,7 +206,7 @@ impl Ipsmgw {
 }
 
 /// Whether requests of an application for a realm have a way.
-pub(super) fn is_served(section: &Section<'_>, realm: &str, application: u32) -> bool {
+fn is_served(section: &Section<'_>, realm: &str, application: u32) -> bool {
     section.routes().iter().any(|it| {
         let is_realm = it.realm.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(realm));
         is_realm && it.application.is_none_or(|id| id == application)

@@ -8,14 +8,11 @@
 //! What is no flow's has a trail of its own, by its session; what only keeps a connection up has that
 //! of the connection.
 
-use super::ByDiameter;
-use crate::wire::Wire;
 use diameter::codec::Message;
 use diameter::rows::base::{BASE, SESSION_ID};
 use diameter_stack::Passed;
-use machine::{KeyedHash, Time};
+use machine::KeyedHash;
 use std::collections::{BTreeMap, VecDeque};
-use trail::Seen;
 
 /// Sessions whose trail is known at once; of more the oldest are trails of their own.
 const SESSIONS_MAX: usize = 65_536;
@@ -58,7 +55,7 @@ impl Legs {
     }
 
     /// The trail of a message that passed, and whether that is of a session.
-    fn trail_of(&mut self, passed: &Passed) -> u64 {
+    pub(crate) fn trail_of(&mut self, passed: &Passed) -> u64 {
         let Ok(message) = Message::read(&passed.octets) else {
             return self.hash.hash(&passed.connection.to_be_bytes());
         };
@@ -72,28 +69,6 @@ impl Legs {
             false => self.trails.remove(&key),
         };
         known.unwrap_or_else(|| self.hash.hash(&key.1))
-    }
-}
-
-impl ByDiameter {
-    /// Tells the service assurance what passed in this step.
-    pub(crate) fn capture(&mut self, now: Time, wire: &mut Wire) {
-        let Some(peers) = &mut self.peers else { return };
-        while let Some(passed) = peers.passed() {
-            let trail = Some(self.legs.trail_of(&passed));
-            let (own, far) = passed.ends;
-            let (source, destination) = if passed.is_sent { (own, far) } else { (far, own) };
-            let (protocol, bytes) = (passed.protocol, &passed.octets[..]);
-            let seen = Seen { source, destination, protocol, trail, bytes };
-            wire.passed(now, hep::KIND_DIAMETER, &seen);
-        }
-    }
-
-    /// The request of a peer whose dialogue that is is a leg of that trail.
-    pub(crate) fn is_leg(&mut self, dialogue: u64, trail: u64) {
-        if let Some(octets) = self.dialogues.octets_of(dialogue) {
-            self.legs.is_of(&octets, false, trail);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::ByDiameter;
 use super::charging::OnFailure;
-use super::home::{HomeAnswer, HomeQuestion};
+use super::home::{Caller, HomeAnswer, HomeQuestion};
 use super::metrics::HomeMetric;
 use super::xml::text_of;
 use crate::config::Ipsmgw;
@@ -127,10 +127,11 @@ impl ByDiameter {
         &mut self,
         now: Time,
         config: &Ipsmgw,
-        (ticket, trail): (u64, Option<u64>),
+        caller: Caller,
         question: HomeQuestion,
         out: &mut Effects,
     ) {
+        let Caller { ticket, trail } = caller;
         let pending = match &question {
             HomeQuestion::Number(_) => Pending::Number(ticket),
             HomeQuestion::Reachability { identity, msisdn } => {
@@ -200,7 +201,7 @@ impl ByDiameter {
                 self.replied(reference, operation, outcome);
             }
             Pending::Charge { ticket, is_refund, on_failure } => {
-                self.charged(ticket, is_refund, (on_failure, outcome));
+                self.charged(ticket, is_refund, on_failure, outcome);
             }
             Pending::Watch(identity) => {
                 if !is_done(outcome) {

@@ -241,7 +241,7 @@ impl World {
         match self.requests.remove(at.expect("the dialogue is answered")) {
             Request::End { portion, .. } => {
                 let mut components = portion.components;
-                self.told = MwStatus::told(&components);
+                self.told = MwStatus::of_components(&components);
                 components.retain(|it| !matches!(it, tcu::Component::Invoke { .. }));
                 components
             }

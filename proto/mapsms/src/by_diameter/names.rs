@@ -14,14 +14,14 @@ const SOURCES_MAX: usize = 64;
 /// The names of nodes, by who told them.
 #[derive(Debug, Default)]
 pub struct Names {
-    sources: BTreeMap<String, Told>,
+    sources: BTreeMap<String, Learned>,
     /// In the order in which they began to tell.
     order: VecDeque<String>,
 }
 
 /// What one source has told.
 #[derive(Debug, Default)]
-struct Told {
+struct Learned {
     all: BTreeMap<Msisdn, Named>,
     /// In the order in which they were learned.
     order: VecDeque<Msisdn>,
@@ -49,7 +49,7 @@ impl Names {
     }
 }
 
-impl Told {
+impl Learned {
     fn learn(&mut self, named: Named) {
         let number = named.number.clone();
         if self.all.insert(number.clone(), named).is_some() {

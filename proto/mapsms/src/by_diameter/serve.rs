@@ -149,7 +149,7 @@ pub fn answer<'a>(
     writer: Writer<'a>,
 ) -> Writer<'a> {
     let is_answer = |it: &&Component| !matches!(it, Component::Invoke { .. });
-    let status = MwStatus::told(components);
+    let status = MwStatus::of_components(components);
     let told = status.filter(|_| operation == Operation::SendRoutingInfoForSm);
     let writer = match components.iter().find(is_answer) {
         Some(Component::Result { result, .. }) => {
