@@ -8,6 +8,7 @@ use map::Operation;
 use mapsms::argument::Argument;
 use mapsms::by_diameter::{answer, ask, serve};
 use mapsms::identity::Msisdn;
+use mapsms::informed::MwStatus;
 use mapsms::invoked::{Invoked, routing_of};
 use std::sync::LazyLock;
 
@@ -67,6 +68,10 @@ pub fn run(bytes: &[u8]) {
         return request(operation, &message);
     }
     let _ = answer::names(&message);
+    // What it tells of messages that wait is told on as it was.
+    if let Some(status) = answer::informed(&message) {
+        assert_eq!(MwStatus::of_components(&[status.component()]), Some(status));
+    }
     for operation in [
         Operation::SendRoutingInfoForSm,
         Operation::MoForwardSm,

@@ -175,3 +175,34 @@ fn what_is_secret_or_unknown_is_kept_as_zeros_unless_the_operator_says_so() {
         }
     }
 }
+
+#[test]
+fn nothing_that_is_cut_off_or_altered_makes_it_panic_or_shows_what_is_secret() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(directory.path());
+    let whole = asked(SUBMIT, "c;1;1", "sms1.example");
+    let cut = (0..whole.len()).map(|length| {
+        let mut octets = whole[..length].to_vec();
+        // Its length is what it says, as far as it has one.
+        if let Some(place) = octets.get_mut(1..4) {
+            place.copy_from_slice(&u32::try_from(length).unwrap().to_be_bytes()[1..]);
+        }
+        octets
+    });
+    let altered = (0..whole.len()).map(|at| {
+        let mut octets = whole.clone();
+        octets[at] ^= 0xff;
+        octets
+    });
+    for (n, payload) in cut.chain(altered).enumerate() {
+        bench.diameter(OWN, CENTRE, &payload, &format!("{n:016x}"));
+    }
+    bench.wait_ms(1);
+    let mut found = 0;
+    for n in 0..2 * whole.len() {
+        let Some(page) = bench.read(&format!("{n:016x}")) else { continue };
+        found += 1;
+        assert!(!page.messages[0].text.contains("6d 65 65 74 20 6d 65"), "{n}");
+    }
+    assert!(found > whole.len(), "{found} are found");
+}
