@@ -29,6 +29,8 @@ pub(crate) struct Controller {
     underway: VecDeque<(u64, i32)>,
     /// Streams that it was told and that stand.
     pub streams: u32,
+    /// Streams that are offered and wait for their first answer.
+    pub promised: u32,
     /// Calls of ours that have ports of it.
     pub calls: u32,
     /// Since when it has not been up.
@@ -59,6 +61,7 @@ impl Controller {
             done: 0,
             underway: VecDeque::new(),
             streams: 0,
+            promised: 0,
             calls: 0,
             lost_at: Some(now),
             restating: None,
@@ -97,12 +100,14 @@ impl Controller {
     }
 
     /// What a call goes by that may need these codecs, the least first: whether it lacks one,
-    /// whether it is busy, how many streams it has.
+    /// whether it is busy, how many streams it has or is to have: calls that begin together do not
+    /// all go to the one that is the emptiest until the first of them is answered.
     pub(crate) const fn rank(&self, codecs: u32) -> (bool, bool, u32) {
         let lacks = codecs & !self.leases.codecs != 0;
         let is_busy = self.load.forwarder_permille >= BUSY_PERMILLE
             || self.load.transcoder_permille >= BUSY_PERMILLE;
-        (lacks, is_busy, self.others.saturating_add(self.streams))
+        let own = self.streams.saturating_add(self.promised);
+        (lacks, is_busy, self.others.saturating_add(own))
     }
 
     /// So many streams more were just said to stand, or fewer.

@@ -65,6 +65,8 @@ pub(crate) struct Anchored {
     pub epoch: u64,
     /// What its streams are found by.
     pub trace: Trace,
+    /// Streams that its media controller is to have with the first answer.
+    pub promised: u32,
 }
 
 /// No call.
@@ -83,6 +85,7 @@ impl Default for Anchored {
             serial: 0,
             epoch: 0,
             trace: Trace::default(),
+            promised: 0,
         }
     }
 }

@@ -46,6 +46,16 @@ impl Call {
     pub fn is_moving(&self) -> bool {
         matches!(self.media.moving.as_deref(), Some(Moving::Asked | Moving::Offered))
     }
+
+    /// Whether it was answered and acknowledged. A call that another node served until a moment ago
+    /// is here as one that was answered, and nothing is under way in it.
+    fn stands(&self) -> bool {
+        match self.state {
+            State::Confirmed => true,
+            State::Answered => self.invite.is_none(),
+            State::Early | State::Ending => false,
+        }
+    }
 }
 
 impl Controller {
@@ -166,7 +176,7 @@ impl Controller {
     /// A digit that came with media goes on as INFO where the other side has them so.
     fn digit_to(&mut self, now: Time, key: Key, side: Side, digit: (u8, u16), out: &mut Effects) {
         let Some(call) = self.calls.table.at(key) else { return };
-        if call.state != State::Confirmed || !self.takes_info(call, side) {
+        if !call.stands() || !self.takes_info(call, side) {
             return;
         }
         let mut body = Vec::new();
@@ -214,14 +224,14 @@ impl Controller {
         let Some(call) = self.calls.table.at(key) else { return };
         let Some(media) = call.media.key else { return };
         match call.state {
-            State::Confirmed if call.invite.is_some() || call.is_moving() => {
+            _ if call.stands() && (call.invite.is_some() || call.is_moving()) => {
                 if !is_gone {
                     self.media.renew_later(now, media); // who is gone is told of anyway
                 }
                 return;
             }
-            State::Confirmed => {}
-            State::Ending => return,
+            _ if call.stands() => self.acknowledged_before(now, key, out),
+            State::Confirmed | State::Ending => return,
             State::Early | State::Answered if !is_gone => {
                 return self.media.renew_later(now, media); // once it stands
             }
@@ -239,6 +249,15 @@ impl Controller {
         let user = User::Move(key, Side::A);
         if !self.ask_leg(now, (key, Side::A), (b"INVITE", user), None, out) {
             self.move_failed(now, key, 503, out);
+        }
+    }
+
+    /// The called side of a call that this node took over may still wait for the ACK of its 2xx, and
+    /// takes no INVITE before (RFC 3261 §14.1).
+    fn acknowledged_before(&mut self, now: Time, key: Key, out: &mut Effects) {
+        let Some(call) = self.calls.table.at_mut(key) else { return };
+        if core::mem::replace(&mut call.state, State::Confirmed) == State::Answered {
+            self.acknowledge_again(now, key, Side::B, out);
         }
     }
 

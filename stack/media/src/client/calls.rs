@@ -188,6 +188,9 @@ impl Client {
             });
             match session {
                 Ok(session) => {
+                    let sides = session.locals().filter(|(side, _)| *side == Side::A);
+                    anchored.promised = u32::try_from(sides.count()).unwrap_or(0);
+                    bench.controller.promised += anchored.promised;
                     anchored.controller = machine::narrow::index(at);
                     anchored.session = Some(session);
                     anchored.epoch = bench.controller.epoch.unwrap_or(0);
@@ -228,6 +231,7 @@ impl Client {
         let Some(session) = &mut anchored.session else { return Ok(Verdict::Same) };
         let changes = bench.with(|means| session.answer(heard, means, out))?;
         tell(bench.controller, bench.metrics, (key, session, &anchored.trace), &changes);
+        bench.controller.promised -= core::mem::take(&mut anchored.promised);
         anchored.taken(it.part, it.fork);
         Ok(Verdict::Instead)
     }
@@ -263,6 +267,7 @@ impl Client {
             let changes = session.end(&mut Ports { leases: &mut controller.leases, groups, now });
             tell(controller, &self.metrics, (key, &session, &anchored.trace), &changes);
             controller.calls -= 1;
+            controller.promised -= anchored.promised;
             controller.unclaimed.retain(|(owner, _)| *owner != key);
         }
         self.sessions.give_back(key);
@@ -299,6 +304,9 @@ impl Client {
                 Ok(changes) => {
                     anchored.controller = machine::narrow::index(at);
                     anchored.epoch = self.controllers[at].epoch.unwrap_or(0);
+                    let promised = anchored.promised;
+                    self.controllers[old].promised -= promised;
+                    self.controllers[at].promised += promised;
                     break (at, changes);
                 }
                 Err(_) => self.runs_short(at, groups),

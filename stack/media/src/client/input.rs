@@ -307,11 +307,13 @@ impl Client {
             controller.epoch = None;
             controller.unclaimed = held(&self.sessions, at);
             let own = self.sessions.iter().filter(|(_, it)| usize::from(it.controller) == at);
-            let sessions = own.filter_map(|(_, it)| it.session.as_ref());
-            let (calls, streams) = sessions.fold((0, 0), |(calls, streams), session| {
-                (calls + 1, streams + u32::try_from(session.streams().count()).unwrap_or(0))
-            });
-            (controller.calls, controller.streams) = (calls, streams);
+            let own = own.filter_map(|(_, it)| Some((it.promised, it.session.as_ref()?)));
+            (controller.calls, controller.streams, controller.promised) = (0, 0, 0);
+            for (promised, session) in own {
+                controller.calls += 1;
+                controller.streams += u32::try_from(session.streams().count()).unwrap_or(0);
+                controller.promised += promised;
+            }
             controller.connection.hang_up(if is_removed { Time::MAX } else { now }, out);
             self.lost(now, at);
         }

@@ -217,6 +217,40 @@ fn calls_are_spread_evenly_and_one_that_was_added_catches_up() {
     assert_eq!(counts(&run), [100, 100, 105, 105], "one drains, one is busy");
 }
 
+/// As they come at 500 a second and ring for a moment: many are offered when one is answered.
+#[test]
+fn calls_that_begin_together_are_spread_evenly_too() {
+    let mut run = Run::new(4, 3);
+    let counts = |run: &Run| run.world.mscs.iter().map(|msc| msc.streams()).collect::<Vec<_>>();
+    let mut ringing = std::collections::VecDeque::new();
+    for owner in 1..=300 {
+        let mut call = Call::new(owner);
+        let offer = sdp(V4[0], 6_000);
+        run.world.cross(&mut call, Part::Invite, Side::A, &offer).expect("there is room");
+        ringing.push_back(call);
+        // Some are refused, and leave their place to others.
+        if owner % 7 == 0 {
+            run.world.end(ringing.pop_back().expect("it rings"));
+        }
+        let most = 40 + run.random.below(40);
+        while ringing.len() > most || owner == 300 && !ringing.is_empty() {
+            let mut call = ringing.pop_front().expect("it rings");
+            let answer = sdp(V4[1], 7_000);
+            run.world.cross(&mut call, Part::Final, Side::B, &answer).expect("taken");
+            let media = call.media.expect("it is anchored");
+            run.world.client.settle(run.world.now, media, 0, [0, 1]);
+            run.calls.push(call);
+        }
+        run.world.pass(Duration::from_millis(2));
+    }
+    run.world.pass(Duration::from_secs(1));
+    let (counts, total) = (counts(&run), run.calls.len());
+    assert_eq!((counts.iter().sum::<usize>(), total), (total, 258));
+    let [least, most] = [counts.iter().min(), counts.iter().max()].map(|it| *it.expect("three"));
+    assert!(most - least <= 2, "{counts:?}");
+    run.settle();
+}
+
 #[test]
 fn more_is_leased_before_calls_want_it_and_a_call_without_a_port_is_refused() {
     let mut run = Run::new(2, 1);
