@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ pub struct Tester {
     worker_away_ns: Arc<AtomicU64>,
     /// Link-layer addresses of what is tested, where they are looked up by address.
     neighbours: HashMap<Ipv4Addr, [u8; 6]>,
+    /// Where plans come from that streams follow.
+    plans: Option<Receiver<Plan>>,
 }
 
 /// The port that a frame leaves the tester by: what is for the router's right end enters there.
@@ -130,6 +133,7 @@ impl Tester {
             met_guest: Time::ZERO,
             worker_away_ns: Arc::default(),
             neighbours: HashMap::new(),
+            plans: None,
         })
     }
 
@@ -142,6 +146,23 @@ impl Tester {
     /// packets of the plan leave by one of them alone.
     pub const fn hear_both_ends(&mut self) {
         self.is_both_ways = true;
+    }
+
+    /// From now on packets are those of the plan that came last, in the middle of a trial too: the
+    /// same streams and flows, to other addresses and ports or under other keys.
+    ///
+    /// # Panics
+    /// Trials do when a plan that comes has other streams, or flows.
+    pub fn follow(&mut self, plans: Receiver<Plan>) {
+        self.plans = Some(plans);
+    }
+
+    fn take_plan(&mut self) {
+        let Some(plans) = &self.plans else { return };
+        if let Some(plan) = plans.try_iter().last() {
+            let followed = self.generator.follow(&plan, &mut self.analyser);
+            followed.expect("who sends plans keeps streams and flows");
+        }
     }
 
     /// From now on packets go to the link-layer addresses that these addresses have, by their own
@@ -258,6 +279,7 @@ impl Tester {
         let start = self.now();
         let (mut now, mut away) = (start, Duration::ZERO);
         while schedule.taken() < packets && now.since(start) < limit {
+            self.take_plan();
             self.send(now, schedule);
             self.receive();
             let before = std::mem::replace(&mut now, self.now());

@@ -7,13 +7,14 @@ use packet_load::{Guard, Values};
 use sip_load::{Descriptions, Side};
 use srtp::MasterKey;
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A place of the controller.
 type Place = (Ipv4Addr, u16);
 
 /// What was heard of a call.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Heard {
     access: Option<Place>,
     core: Option<Place>,
@@ -27,12 +28,14 @@ pub struct Book {
     phones: Phones,
     keys: Option<Guard>,
     heard: Mutex<Described>,
+    changed: Condvar,
 }
 
-/// What was heard of each, and the first thing that could not be read.
+/// What was heard of each, how often that changed, and the first thing that could not be read.
 #[derive(Debug, Default)]
 struct Described {
     calls: Vec<Heard>,
+    changes: u64,
     wrong: Option<String>,
 }
 
@@ -45,7 +48,8 @@ impl Book {
             Access::Secure(suite) => Some(Guard::by_seed(suite, phones.calls, SEED)),
         };
         let calls = vec![Heard::default(); phones.calls as usize];
-        Self { phones, keys, heard: Mutex::new(Described { calls, wrong: None }) }
+        let heard = Mutex::new(Described { calls, ..Described::default() });
+        Self { phones, keys, heard, changed: Condvar::new() }
     }
 
     /// How many calls there may be.
@@ -93,28 +97,39 @@ impl Book {
         Ok(Calls { phones, sources, ssrc: 0, addresses, ports, guards })
     }
 
-    /// Of the first so many calls those at each of these addresses of the controllers at the
-    /// access.
+    /// Of the first so many calls the numbers of those at each of these addresses of the
+    /// controllers at the access.
+    pub(crate) fn parts(&self, count: u32, of: &[Vec<Ipv4Addr>]) -> Vec<Vec<u32>> {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_of = |call: &u32, part: &[Ipv4Addr]| {
+            let place = heard.calls.get(*call as usize).and_then(|call| call.access);
+            place.is_some_and(|(address, _)| part.contains(&address))
+        };
+        let numbers = |part: &Vec<_>| (0..count).filter(|call| is_of(call, part)).collect();
+        let parts = of.iter().map(numbers);
+        parts.filter(|numbers: &Vec<u32>| !numbers.is_empty()).collect()
+    }
+
+    /// These parts of the first so many calls, as they were described last.
     ///
     /// # Errors
     /// Those of [`Book::calls`].
-    pub(crate) fn parts(&self, count: u32, of: &[Vec<Ipv4Addr>]) -> anyhow::Result<Vec<Calls>> {
+    pub(crate) fn calls_of(&self, count: u32, parts: &[Vec<u32>]) -> anyhow::Result<Vec<Calls>> {
         let all = self.first(count)?;
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = |address: Ipv4Addr| of.iter().position(|part| part.contains(&address));
-        let is_of = |call: &u32, part: usize| {
-            let place = heard.calls.get(*call as usize).and_then(|call| call.access);
-            place.is_some_and(|(address, _)| at(address) == Some(part))
-        };
-        let numbers = |part| (0..count).filter(|call| is_of(call, part)).collect::<Vec<u32>>();
         let mut first = 0;
-        let parts = (0..of.len()).map(|part| {
-            let numbers = numbers(part);
-            let calls = all.some(&numbers, first);
+        let parts = parts.iter().map(|numbers| {
+            let calls = all.some(numbers, first);
             first += calls.phones.calls;
             calls
         });
-        Ok(parts.filter(|calls| calls.phones.calls > 0).collect())
+        Ok(parts.collect())
+    }
+
+    /// How often ends heard something else than before. Waits so long for more than `known`.
+    pub(crate) fn changes(&self, known: u64, limit: Duration) -> u64 {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(heard, limit, |it| it.changes <= known);
+        waited.unwrap_or_else(PoisonError::into_inner).0.changes
     }
 
     /// What the caller was told, which is at the access, or the answerer, which is at the core.
@@ -139,13 +154,18 @@ impl Descriptions for Book {
     fn heard(&self, side: Side, call: u32, description: &[u8]) {
         let read = self.read(side, &String::from_utf8_lossy(description));
         let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let Described { calls, wrong } = &mut *all;
+        let Described { calls, changes, wrong } = &mut *all;
         let Some(heard) = calls.get_mut(call as usize) else { return };
         match read {
             Ok((place, key)) => {
+                let before = heard.clone();
                 let known = if side == Side::Caller { &mut heard.access } else { &mut heard.core };
                 *known = Some(place);
                 heard.key = key.or_else(|| heard.key.take());
+                if *heard != before {
+                    *changes += 1;
+                    self.changed.notify_all();
+                }
             }
             Err(error) => {
                 wrong.get_or_insert_with(|| format!("call {call}: {error:#}"));

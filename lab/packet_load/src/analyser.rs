@@ -6,6 +6,7 @@ use crate::listener::{Heard, Listener};
 use crate::report::{Report, Tally};
 use crate::signature::{Form, Signature, key};
 use crate::sizes::FCS;
+use crate::stream::Plan;
 use machine::Time;
 
 /// Packets that are looked at together, so that what is known of their flows is fetched at once.
@@ -77,6 +78,11 @@ impl Analyser {
         self.tallies.iter_mut().for_each(Tally::clear);
         (self.waiting, self.foreign, self.first, self.last) = (0, 0, None, Time::ZERO);
         self.listener.iter_mut().for_each(Listener::begin);
+    }
+
+    /// What is received from now on is protected as the other plan says.
+    pub(crate) fn follow(&mut self, before: &Plan, after: &Plan) {
+        self.listener.iter_mut().for_each(|listener| listener.follow(before, after));
     }
 
     /// Packets of this trial that were received so far, duplicates with them.

@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::records::{LEAD, Records};
 use crate::signature::{Form, Signature, key};
 use crate::sizes::{FCS, SIZE_MIN};
-use crate::speaker::{RTP, Said, Speaker, senders};
+use crate::speaker::{RTP, Said, Speaker, sender, senders};
 use crate::stream::{Plan, Refused, Stream};
 use crate::sum;
 use graph::{HEADROOM, Pool, Slot};
@@ -180,6 +180,60 @@ impl Generator {
         let sizes = streams.map(|stream| (stream.name.clone(), stream.records.flows()));
         let listener = Listener::new(&self.plan);
         Analyser::new(self.form, self.seed, self.key, sizes.collect(), listener)
+    }
+
+    /// From now on packets are those of this plan, which has the same streams and flows with other
+    /// addresses, ports or keys, as calls have after other media were agreed. Numbers go on.
+    ///
+    /// # Errors
+    /// What is wrong with it; nothing has changed then.
+    pub fn follow(&mut self, plan: &Plan, analyser: &mut Analyser) -> Result<(), Refused> {
+        plan.check()?;
+        if plan.streams.len() != self.streams.len() {
+            return Err(Refused::Streams(plan.streams.len()));
+        }
+        let mut all = Vec::with_capacity(self.streams.len());
+        let before = self.plan.streams.iter().zip(&self.streams);
+        for (at, (stream, (before, known))) in plan.streams.iter().zip(before).enumerate() {
+            if stream.flows != known.records.flows() {
+                return Err(Refused::Flows);
+            }
+            let is_like = match (&stream.voice, &before.voice) {
+                (Some(after), Some(before)) => after.is_like(before),
+                (after, before) => after.is_none() && before.is_none(),
+            };
+            if !is_like {
+                return Err(Refused::Voice(at));
+            }
+            let mut records = Records::new(stream, at, self.seed)?;
+            records.go_on_from(&known.records);
+            all.push(records);
+        }
+        for (stream, records) in self.streams.iter_mut().zip(all) {
+            stream.records = records;
+        }
+        for drawn in &mut self.ahead[self.ahead_at..] {
+            let stream = &self.streams[usize::from(drawn.stream)];
+            let records = &stream.records;
+            drawn.record = (drawn.flow - stream.first_flow) as usize * records.stride;
+            drawn.sums = records.words[drawn.record + 1];
+        }
+        self.take_keys(plan);
+        analyser.follow(&self.plan, plan);
+        self.plan = plan.clone();
+        Ok(())
+    }
+
+    /// Flows whose keys are others send by them.
+    fn take_keys(&mut self, plan: &Plan) {
+        let pairs = self.plan.streams.iter().zip(&plan.streams);
+        for ((before, after), known) in pairs.zip(&self.streams) {
+            let guards = [before, after].map(|it| it.voice.as_ref()?.sent.as_ref());
+            let [Some(before), Some(after)] = guards else { continue };
+            for (flow, key) in after.renewed(before, known.records.flows()) {
+                self.senders[known.first_sender + flow] = sender(after.suite, key);
+            }
+        }
     }
 
     /// Every flow begins again with number 0; packets of other trials are foreign to this one's

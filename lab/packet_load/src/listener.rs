@@ -7,7 +7,7 @@ use crate::report::{Delays, VoiceReport};
 use crate::signature::{Form, Signature};
 use crate::speaker::RTP;
 use crate::stream::{Plan, Stream};
-use srtp::{KeyEntry, Parameters, Receiver, Refused};
+use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Refused, Suite};
 
 /// Sixteenths of jitter, as RFC 3550 A.8 keeps it.
 const SCALE: i64 = 16;
@@ -95,11 +95,23 @@ impl Listener {
             receiver,
         });
         let Some(guard) = &voice.received else { return };
-        let parameters = Parameters::of(guard.suite);
-        self.receivers.extend(guard.keys.iter().take(stream.flows as usize).map(|key| {
-            let receiver = Receiver::new(parameters, &[KeyEntry::alone(key.clone())]);
-            receiver.expect("a key of its suite, alone, is usable")
-        }));
+        let keys = guard.keys.iter().take(stream.flows as usize);
+        self.receivers.extend(keys.map(|key| opening(guard.suite, key)));
+    }
+
+    /// Flows whose keys are others from now on begin with them.
+    pub(crate) fn follow(&mut self, before: &Plan, after: &Plan) {
+        for flows in &self.flows {
+            let of = |plan: &'_ Plan| plan.streams.get(flows.stream)?.voice.as_ref()?.received.clone();
+            let (Some(first), Some(before), Some(after)) =
+                (flows.receiver, of(before), of(after))
+            else {
+                continue;
+            };
+            for (flow, key) in after.renewed(&before, flows.count) {
+                self.receivers[first + flow] = opening(after.suite, key);
+            }
+        }
     }
 
     /// Another trial begins; what was heard of indices stays.
@@ -180,6 +192,11 @@ impl Listener {
             refused: tally.refused,
         })
     }
+}
+
+fn opening(suite: Suite, key: &MasterKey) -> Receiver {
+    let receiver = Receiver::new(Parameters::of(suite), &[KeyEntry::alone(key.clone())]);
+    receiver.expect("a key of its suite, alone, is usable")
 }
 
 /// What a packet of RTP says that begins at octet `at` of its frame, which the place of a

@@ -60,6 +60,13 @@ impl Records {
         Self { stride, offsets, words }
     }
 
+    /// Each flow goes on with its number, as it had it there.
+    pub(crate) fn go_on_from(&mut self, before: &Self) {
+        let numbers: Vec<u32> = before.sent().collect();
+        let records = self.words.chunks_exact_mut(self.stride);
+        records.zip(numbers).for_each(|(record, number)| record[0] = number);
+    }
+
     /// How many flows there are.
     pub(crate) fn flows(&self) -> u32 {
         (self.words.len() / self.stride) as u32

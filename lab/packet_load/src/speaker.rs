@@ -7,7 +7,7 @@ use crate::stream::Stream;
 use crate::sum;
 use crate::talk::{Step, Suppression, Talk};
 use crate::voice::{Codec, Guard, TICKS};
-use srtp::{KeyEntry, Parameters, Sender};
+use srtp::{KeyEntry, MasterKey, Parameters, Sender, Suite};
 
 /// Octets of a header of RTP.
 pub(crate) const RTP: usize = 12;
@@ -46,12 +46,14 @@ pub(crate) struct Speaker {
 
 /// The senders of a guard's flows.
 pub(crate) fn senders(guard: &Guard, flows: u32) -> impl Iterator<Item = Sender> + '_ {
-    let parameters = Parameters::of(guard.suite);
     let keys = guard.keys.iter().take(flows as usize);
-    keys.map(move |key| {
-        let sender = Sender::new(parameters, &[KeyEntry::alone(key.clone())]);
-        sender.expect("a key of its suite, alone, is usable")
-    })
+    keys.map(move |key| sender(guard.suite, key))
+}
+
+/// That of a key.
+pub(crate) fn sender(suite: Suite, key: &MasterKey) -> Sender {
+    let sender = Sender::new(Parameters::of(suite), &[KeyEntry::alone(key.clone())]);
+    sender.expect("a key of its suite, alone, is usable")
 }
 
 impl Speaker {

@@ -82,6 +82,16 @@ impl Guard {
         };
         Self { suite, keys: (0..flows).filter_map(&mut key).collect() }
     }
+
+    /// The flows, of so many, whose keys are others than before.
+    pub(crate) fn renewed<'a>(
+        &'a self,
+        before: &'a Self,
+        flows: u32,
+    ) -> impl Iterator<Item = (usize, &'a MasterKey)> {
+        let pairs = self.keys.iter().zip(&*before.keys).take(flows as usize);
+        pairs.enumerate().filter(|(_, (key, known))| key != known).map(|(at, (key, _))| (at, key))
+    }
 }
 
 /// That a stream is speech.
@@ -113,6 +123,14 @@ impl Voice {
             })
         };
         stream.sizes.each().count() == 1 && enough(&self.sent) && enough(&self.received)
+    }
+
+    /// Whether packets are as long as those of another one, and are opened in the same way.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let suites = |it: &Self| [&it.sent, &it.received].map(|it| it.as_ref().map(|it| it.suite));
+        self.codec == other.codec
+            && self.suppression == other.suppression
+            && suites(self) == suites(other)
     }
 }
 

@@ -189,6 +189,8 @@ pub struct Leg {
     pub remote_cseq: u32,
     /// CSeq of the INVITE that we answer.
     pub invite_cseq: u32,
+    /// That of the last one inside of the call that no flow has; 0 for none.
+    pub reinvite_cseq: u32,
     /// Call-ID, hashed.
     pub call_hash: u64,
     /// The dialog.
@@ -219,6 +221,7 @@ impl Leg {
             rseq: 0,
             remote_cseq: 0,
             invite_cseq: 0,
+            reinvite_cseq: 0,
             call_hash: 0,
             dialog: Dialog {
                 bytes: Vec::new(),
@@ -238,6 +241,7 @@ impl Leg {
         (self.at, self.resending.step, self.queued, self.holding) = (0, NONE, 0, false);
         self.steps = Steps { seen: 0, skipped: 0 };
         (self.rseq, self.remote_cseq, self.invite_cseq) = (0, 0, 0);
+        self.reinvite_cseq = 0;
         (self.due, self.armed) = (Time::MAX, Time::MAX);
         self.flow = flow;
         self.dialog.clear();

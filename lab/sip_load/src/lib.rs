@@ -22,6 +22,7 @@ mod leg;
 mod phones;
 mod receive;
 mod registrants;
+mod reinvite;
 mod report;
 mod restraint;
 mod scan;

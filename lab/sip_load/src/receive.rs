@@ -36,6 +36,9 @@ impl End {
             self.restraint.hear(now, via.of(scan.bytes));
         }
         match (scan.status, slot) {
+            (0, Some(slot)) if self.is_reinvite(slot, scan) => {
+                self.on_reinvite(slot, scan, out, tally);
+            }
             (0, Some(slot)) => self.on_request(now, slot, scan, tally),
             (0, None) if tag(ours.of(scan.bytes)).is_none() => {
                 self.on_opening(now, flow, scan, out, tally);
@@ -88,7 +91,7 @@ impl End {
     }
 
     /// Passes a description on to whoever describes media.
-    fn hear(&self, slot: u32, scan: &Scan<'_>) {
+    pub(crate) fn hear(&self, slot: u32, scan: &Scan<'_>) {
         let Some(descriptions) = &self.script.descriptions else { return };
         let body = scan.body();
         if !body.is_empty() {

@@ -58,6 +58,7 @@ pub struct Script {
     side: Side,
     texts: Vec<Text>,
     via: Template,
+    contact: Template,
     /// Who describes media, in place of the bodies of the flow.
     pub descriptions: Option<Arc<dyn Descriptions>>,
     /// Whether requests offer to take overload control feedback (RFC 7339 §4.1).
@@ -107,6 +108,7 @@ impl Script {
             side,
             texts: texts.collect::<Result<_, _>>()?,
             via: Template::new(&via)?,
+            contact: Template::new(&contact(side, transport))?,
             descriptions: None,
             offers_feedback: false,
         })
@@ -119,6 +121,16 @@ impl Script {
             return text.tail.fill(out, &voice.names);
         };
         bare.fill(out, &voice.names);
+        self.write_described(out, voice, &**descriptions);
+    }
+
+    /// Writes the end of a message whose media somebody describes.
+    fn write_described(
+        &self,
+        out: &mut Vec<u8>,
+        voice: &Voice<'_>,
+        descriptions: &dyn Descriptions,
+    ) {
         let mut body = Vec::with_capacity(512);
         descriptions.describe(self.side, voice.names.subscriber, &mut body);
         out.extend_from_slice(b"Content-Type: application/sdp\r\nContent-Length: ");
@@ -203,6 +215,16 @@ impl Script {
         let of = |span: crate::scan::Span| span.of(refusal.bytes).trim_ascii();
         put(out, &[b"Max-Forwards: 70\r\nFrom: ", of(refusal.from), b"\r\nTo: ", of(refusal.to)]);
         put(out, &[b"\r\nCall-ID: ", of(refusal.call_id), b"\r\nCSeq: 1 ACK\r\n", EMPTY]);
+    }
+
+    /// Writes a 200 that no flow has, to an INVITE inside of a call, with our description.
+    pub fn write_described_ok(&self, out: &mut Vec<u8>, voice: &Voice<'_>, head: &[u8]) {
+        put(out, &[b"SIP/2.0 200 OK\r\n", head]);
+        self.contact.fill(out, &voice.names);
+        match &self.descriptions {
+            Some(descriptions) => self.write_described(out, voice, &**descriptions),
+            None => put(out, &[EMPTY]),
+        }
     }
 
     /// Writes a response: `head` is what it repeats of its request.

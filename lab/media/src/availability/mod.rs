@@ -4,6 +4,7 @@
 //! |---|---|
 //! | one of three media controllers is killed, both processes | 5 packets in a row, of its calls |
 //! | it is cut off from all others | the same |
+//! | another one whose pair has no arbiter is | as long as it takes to agree on other keys |
 //! | its forwarder alone is killed | 2 |
 //! | its control alone is killed; the active SSC is killed; a pair changes places as planned | 0 |
 //!
@@ -12,6 +13,7 @@
 
 mod network;
 mod scenes;
+mod streams;
 
 use crate::calls::{Access, Phones};
 use forwarder_bench::Bench;
@@ -39,6 +41,11 @@ const CALLS: &str = "calls lost";
 const SPREAD: &str = "spread over three MSCs";
 const SPREAD_FOUR: &str = "spread over three MSCs, after a fourth is added";
 const AFTER: &str = "MOS and delay after";
+/// A pair without an arbiter, whose nodes both serve while they are
+/// apart, and which has to agree on other keys with all ends when they meet.
+const ALONE: &str = "packets lost in a row, MSC of a pair without an arbiter cut off";
+/// A second and a half.
+const RENEWED_MAX: u32 = 75;
 /// What controllers may be away from an even spread, percent.
 const SPREAD_MAX: f64 = 1.0;
 
@@ -57,7 +64,7 @@ struct Size {
 
 impl Size {
     const QUICK: Self =
-        Self { calls: 300, speaking: 90, rate: 500.0, time: Duration::from_millis(2_500) };
+        Self { calls: 300, speaking: 90, rate: 100.0, time: Duration::from_millis(2_500) };
     const RUN: Self =
         Self { calls: 7_500, speaking: 600, rate: 1_000.0, time: Duration::from_secs(5) };
     /// The report's calls; it had packets in all of them.
@@ -84,11 +91,13 @@ enum Event {
     Planned,
     MscKilled,
     CutOff,
+    /// The same in a pair without an arbiter: both nodes serve meanwhile.
+    CutOffAlone,
     After,
 }
 
 impl Event {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Before,
         Self::SscKilled,
         Self::ControlKilled,
@@ -96,6 +105,7 @@ impl Event {
         Self::Planned,
         Self::MscKilled,
         Self::CutOff,
+        Self::CutOffAlone,
         Self::After,
     ];
 
@@ -108,6 +118,7 @@ impl Event {
             Self::ForwarderKilled => Some(("packets lost in a row, forwarder killed", 2)),
             Self::Planned => Some(("packets lost in a row, planned switchover of an MSC", 0)),
             Self::CutOff => Some(("packets lost in a row, MSC cut off", 5)),
+            Self::CutOffAlone => Some((ALONE, RENEWED_MAX)),
             Self::MscKilled => Some(("packets lost in a row, MSC killed", 5)),
             Self::Before | Self::After => None,
         }
@@ -115,7 +126,7 @@ impl Event {
 
     /// Whether it is a pair of media controllers that it happens to.
     const fn needs_pair(self) -> bool {
-        matches!(self, Self::Planned | Self::MscKilled | Self::CutOff)
+        matches!(self, Self::Planned | Self::MscKilled | Self::CutOff | Self::CutOffAlone)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the nodes stand: a namespace each, on a bridge of signalling and two of media.
 //!
 //! ```text
-//!   hub: br0 10.213.0.1 .2 ── eth0 of ssc-a .21, ssc-b .22, of media controllers .31 …
+//!   hub: br0 10.213.0.1 .2 ── eth0 of ssc-a .21, ssc-b .22, arbiter .29, media controllers .31 …
 //!        access, core ────── access, core of every media controller; left, right of the tester
 //! ```
 
@@ -21,6 +21,7 @@ const BRIDGES: [(&str, &str); 3] = [("br0", "eth0"), ("access", "access"), ("cor
 /// Where the key of a pair is, from the directories of sites.
 const KEY_FILE: &str = "../../pair.key";
 const REPLICA_PORT: u16 = 5_999;
+const ARBITER_PORT: u16 = 5_998;
 const API_PORT: u16 = 8_080;
 /// Time for what is waited for.
 const READY_MAX: Duration = Duration::from_secs(20);
@@ -31,6 +32,17 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) last: u8,
+}
+
+impl Host {
+    /// The third vote of pairs.
+    pub(super) fn arbiter() -> Self {
+        Self { name: "arbiter".to_owned(), last: 29 }
+    }
+
+    fn has_media(&self) -> bool {
+        self.name.starts_with("msc")
+    }
 }
 
 /// The program that all nodes run, and the core of its control.
@@ -48,7 +60,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// With a place for each of these nodes. Those that begin with `ssc` have no part in media.
+    /// With a place for each of these nodes, of which media controllers have a part in media.
     ///
     /// # Errors
     /// Without root, ip(8) or namespaces.
@@ -70,10 +82,11 @@ impl Network {
             wire(hub, &format!("p-{end}"), bridge, &ground.side, end)?;
         }
         let mut places = Vec::new();
-        for Host { name, last } in nodes {
+        for host in nodes {
+            let Host { name, last } = host;
             let place = Namespace::new(name)?;
             place.set("net.ipv6.conf.default.disable_ipv6", "1")?;
-            let count = if name.starts_with("ssc") { 1 } else { BRIDGES.len() };
+            let count = if host.has_media() { BRIDGES.len() } else { 1 };
             for (bridge, device) in &BRIDGES[..count] {
                 wire(hub, &port(name, device), bridge, &place, device)?;
             }
@@ -247,18 +260,49 @@ fn make_key(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Lines of the `replica` of a function: node `a` (0) or `b` (1), whose addresses of signalling
-/// follow one another from that octet on.
-pub(super) fn replica(of: &str, at: usize, first: u8) -> String {
-    let address = |at: usize| format!("10.213.0.{}:{REPLICA_PORT}", usize::from(first) + at);
-    format!(
-        "[{of}.replica]\nnode = \"{}\"\npriority = {}\nlisten = \"{}\"\npeer = \"{}\"\n\
-        key_file = \"{KEY_FILE}\"",
-        ["a", "b"][at],
-        1 - at,
-        address(at),
-        address(1 - at)
-    )
+/// A node's place in its pair.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Half<'a> {
+    /// The function's section.
+    pub(super) of: &'a str,
+    /// Number of the pair.
+    pub(super) pair: u32,
+    /// Whether it is node `a` (0) or `b` (1).
+    pub(super) at: usize,
+    /// Last octet of the address of signalling of node `a`, which that of `b` follows.
+    pub(super) first: u8,
+    /// Whether an arbiter has the third vote.
+    pub(super) has_arbiter: bool,
+}
+
+impl Half<'_> {
+    /// Its lines of a site.
+    pub(super) fn text(&self) -> String {
+        let Self { of, pair, at, first, has_arbiter } = *self;
+        let address = |at: usize| format!("10.213.0.{}:{REPLICA_PORT}", usize::from(first) + at);
+        let arbiter = if has_arbiter { format!("\narbiter = \"{}\"", arbiter()) } else { String::new() };
+        format!(
+            "[{of}.replica]\npair = {pair}\nnode = \"{}\"\npriority = {}\nlisten = \"{}\"\n\
+            peer = \"{}\"\nkey_file = \"{KEY_FILE}\"{arbiter}",
+            ["a", "b"][at],
+            1 - at,
+            address(at),
+            address(1 - at)
+        )
+    }
+}
+
+fn arbiter() -> SocketAddr {
+    SocketAddr::from(([10, 213, 0, Host::arbiter().last], ARBITER_PORT))
+}
+
+/// The arbiter of these pairs, for a site.
+pub(super) fn arbitration(site: SiteFile, pairs: impl Iterator<Item = u32>) -> SiteFile {
+    let site = site.with(format_args!("[arbiter]\nlisten = \"{}\"", arbiter()));
+    pairs.fold(site, |site, pair| {
+        let key = format!("key_file = \"{KEY_FILE}\"");
+        site.with(format_args!("[[arbiter.pair]]\npair = {pair}\n{key}"))
+    })
 }
 
 /// Waits for something.

@@ -1,16 +1,17 @@
 //! The nodes, the calls through them, and what happens one after the other while phones speak.
 
-use super::network::{Host, Network, Node, Program, replica, settle, wait};
+use super::network::{Half, Host, Network, Node, Program, arbitration, settle, wait};
+use super::streams::{Followers, Trials, hear};
 use super::{Event, NEEDS_PAIR, Size};
 use crate::anchored::{protection, within};
 use crate::book::Book;
-use crate::calls::{Calls, Phones};
+use crate::calls::Phones;
 use crate::signalling::{Ends, Signalling, example};
 use crate::sites::{MediaSide, MediaSite, SessionSite};
 use crate::test_bed::{LEFT_V4, PORTS, RIGHT_V4};
 use anyhow::Context;
 use forwarder_bench::{Bench, Found, Tester};
-use packet_load::{Plan, StreamReport, Trial};
+use packet_load::StreamReport;
 use report::contract::Options;
 use report::host;
 use report::progress::Progress;
@@ -21,7 +22,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Media controllers, and those that calls are set up with at first.
@@ -35,14 +36,14 @@ const MSC: u8 = 31;
 const CONTROL_PORT: u16 = 2_970;
 /// Addresses of a media controller on each side.
 const ADDRESSES: u8 = 2;
+/// The pair that has no arbiter: cut off, both of its nodes serve.
+const WITHOUT_ARBITER: usize = 1;
 /// Packets that a worker holds: six of them share the machine.
 const PACKETS: u32 = 16_384;
 /// The key of all, as lines of sites name it.
 const KEY: &str = "key_file = \"../../pair.key\"";
 /// Time until all is as it was after something happened.
 const REST: Duration = Duration::from_millis(500);
-/// What is sent before a trial, and does not count.
-const WARM: Trial = Trial::Rate { pps: 2_000.0, duration: Duration::from_millis(200) };
 const RELEASE_RATE: f64 = 2_000.0;
 
 /// A stream of one direction of the calls of one media controller, or what is the worst of it.
@@ -123,17 +124,11 @@ pub(super) struct Setting {
     pub(super) bench: Bench,
 }
 
-/// The way to the tester, which has a thread of its own.
-struct Trials {
-    /// How long the next one is.
-    ask: Sender<Duration>,
-    found: Receiver<Found>,
-}
-
 /// All nodes, and the calls.
 pub(super) struct Stand {
     // Nodes end before their places.
     signalling: Signalling,
+    _arbiter: Option<Node>,
     ssc: Vec<Node>,
     msc: Vec<Vec<Node>>,
     book: Arc<Book>,
@@ -220,7 +215,9 @@ impl Stand {
         progress: &Progress,
     ) -> anyhow::Result<Played> {
         let is_paired = knows_pairs(&options.tandem)?;
-        let network = Network::new(&hosts(is_paired), scratch.path())
+        let mut all = hosts(is_paired);
+        all.extend(is_paired.then(Host::arbiter));
+        let network = Network::new(&all, scratch.path())
             .context("needs root, network namespaces and ip(8)")?;
         let hub = network.ground.sut.name().to_owned();
         within(Some(&hub), || {
@@ -241,27 +238,30 @@ impl Stand {
         let (own, core) = bench.cores;
         let control = if host::cores() > 2 { 2 } else { own };
         let program = Program { binary: &options.tandem, core: control };
+        let arbiter = is_paired.then(|| start_arbiter(&network, program)).transpose()?;
         let (mut sscs, mut mscs) = (Vec::new(), Vec::new());
         for (at, host) in hosts(is_paired).iter().enumerate() {
             if at < 2 {
                 let section = ssc(&phones, is_paired);
+                let half = Half { has_arbiter: is_paired, ..half("ssc", 0, at, SSC) };
                 sscs.push(Node::new(&network, host, "ssc", program, |site| {
                     let addresses =
                         "addresses = [\"10.213.0.10/24@eth0\", \"10.213.0.11/24@eth0\"]";
                     section
                         .add(site)
                         .with("[ssc.shield]\ntrusted = [\"10.213.0.0/24\"]")
-                        .with(format_args!("{}\n{addresses}", replica("ssc", at, SSC)))
+                        .with(format_args!("{}\n{addresses}", half.text()))
                 })?);
                 continue;
             }
             let number = usize::from((host.last - MSC) / 2);
             let node = usize::from((host.last - MSC) % 2);
             let section = msc(number, host.last, core);
-            let first = MSC + 2 * number as u8;
+            let half = half("msc", 1 + number, node, MSC + 2 * number as u8);
+            let half = Half { has_arbiter: number != WITHOUT_ARBITER, ..half };
             let made = Node::new(&network, host, &section.name, program, |site| {
                 let site = section.add(site);
-                if is_paired { site.with(replica("msc", node, first)) } else { site }
+                if is_paired { site.with(half.text()) } else { site }
             })?;
             if node == 0 {
                 mscs.push(Vec::new());
@@ -281,7 +281,8 @@ impl Stand {
             core: own,
         };
         let signalling = Signalling::start(ends, Arc::clone(&book))?;
-        Ok(Self { signalling, ssc: sscs, msc: mscs, book, network, size, is_paired })
+        let _arbiter = arbiter;
+        Ok(Self { signalling, _arbiter, ssc: sscs, msc: mscs, book, network, size, is_paired })
     }
 
     fn run(&mut self, bench: Bench, progress: &Progress) -> anyhow::Result<Played> {
@@ -292,9 +293,10 @@ impl Stand {
         let spread = self.spread(AT_FIRST)?;
         progress.step();
         let groups: Vec<_> = (0..AT_FIRST).map(|number| group(number, 1)).collect();
-        let parts = self.book.parts(speaking.min(calls), &groups)?;
-        let plan = together(&parts)?;
-        let pps = parts.iter().map(|part| part.phones().pps()).sum();
+        let speaking = speaking.min(calls);
+        let parts = self.book.parts(speaking, &groups);
+        let followers = Followers::new(Arc::clone(&self.book), speaking, parts);
+        let (plan, pps) = followers.plan()?;
         let mut played = Played {
             is_paired: self.is_paired,
             scenes: Vec::new(),
@@ -307,8 +309,11 @@ impl Stand {
         let (ask, asked) = channel::<Duration>();
         let (tell, found) = channel::<Found>();
         let trials = Trials { ask, found };
+        let (send, plans) = channel();
         std::thread::scope(|scope| {
             let plan = &plan;
+            let followers = &followers;
+            scope.spawn(move || followers.follow(&send));
             let place = self.network.ground.side.name().to_owned();
             let tester = scope.spawn(move || -> anyhow::Result<()> {
                 let addresses: Vec<_> = (0..AT_FIRST)
@@ -317,6 +322,7 @@ impl Stand {
                 bench.in_place(&place, plan, move |tester: &mut Tester| {
                     tester.never_wake();
                     tester.resolve(&addresses)?;
+                    tester.follow(plans);
                     hear(tester, pps, &asked, &tell);
                     Ok(())
                 })
@@ -331,7 +337,9 @@ impl Stand {
             };
             let scenes = scenes();
             drop(trials);
-            let heard = tester.join().map_err(|_| anyhow::anyhow!("the tester failed"))?;
+            let heard = tester.join().map_err(|_| anyhow::anyhow!("the tester failed"));
+            followers.end();
+            let heard = heard?;
             // Why the tester ended says more than that it did.
             heard.and(scenes)
         })?;
@@ -357,7 +365,7 @@ impl Stand {
         happened?;
         let hit = match event {
             Event::SscKilled => "",
-            Event::ControlKilled => "msc2",
+            Event::ControlKilled | Event::CutOffAlone => "msc2",
             Event::ForwarderKilled => "msc3",
             Event::Planned | Event::MscKilled | Event::CutOff => "msc1",
             Event::Before | Event::After => "nobody",
@@ -403,15 +411,19 @@ impl Stand {
                 self.msc[0][at].start()?;
                 stands(&self.msc[0], paired)
             }
-            Event::CutOff => {
-                let at = self.active_of(0)?;
-                let name = self.msc[0][at].name.clone();
-                self.network.cut_off(&name)?;
-                std::thread::sleep(self.size.time / 3);
-                self.network.give_back(&name)?;
-                stands(&self.msc[0], paired)
-            }
+            Event::CutOff => self.cut_off(0),
+            Event::CutOffAlone => self.cut_off(WITHOUT_ARBITER),
         }
+    }
+
+    /// Takes the node of a pair that serves from all others for a while.
+    fn cut_off(&self, number: usize) -> anyhow::Result<()> {
+        let at = self.active_of(number)?;
+        let name = &self.msc[number][at].name;
+        self.network.cut_off(name)?;
+        std::thread::sleep(self.size.time / 3);
+        self.network.give_back(name)?;
+        stands(&self.msc[number], self.is_paired)
     }
 
     /// Which node of a media controller serves.
@@ -464,6 +476,20 @@ const fn more(size: Size) -> u32 {
     size.calls / AT_FIRST as u32
 }
 
+/// The place of a node in pair number `pair`.
+fn half(of: &str, pair: usize, at: usize, first: u8) -> Half<'_> {
+    Half { of, pair: 1 + pair as u32, at, first, has_arbiter: false }
+}
+
+/// Starts the arbiter of all pairs.
+fn start_arbiter(network: &Network, program: Program<'_>) -> anyhow::Result<Node> {
+    let pairs = 1..=1 + CONTROLLERS as u32;
+    let more = |site| arbitration(site, pairs);
+    let mut node = Node::new(network, &Host::arbiter(), "arbiter", program, more)?;
+    node.start()?;
+    Ok(node)
+}
+
 /// Starts the nodes of a pair, or the only one.
 fn begin(nodes: &mut [Node], is_paired: bool) -> anyhow::Result<()> {
     for node in nodes.iter_mut() {
@@ -486,46 +512,9 @@ fn active(nodes: &[Node]) -> anyhow::Result<usize> {
     nodes.iter().position(Node::is_active).context("no node is active")
 }
 
-/// The speech of all parts: each stream is named after its media controller, and all phones speak
-/// at the same pace.
-fn together(parts: &[Calls]) -> anyhow::Result<Plan> {
-    let mut whole: Option<Plan> = None;
-    for (part, number) in parts.iter().zip(1..) {
-        let mut plan = part.plan();
-        for stream in &mut plan.streams {
-            stream.name = format!("{}, msc{number}", stream.name);
-        }
-        match &mut whole {
-            Some(whole) => whole.streams.extend(plan.streams),
-            None => whole = Some(plan),
-        }
-    }
-    let mut whole = whole.context("nobody speaks")?;
-    let most = whole.streams.iter().map(|stream| stream.flows).max().unwrap_or(1);
-    for stream in &mut whole.streams {
-        let weight = u64::from(stream.flows) * 1_000 / u64::from(most.max(1));
-        stream.weight = u32::try_from(weight.max(1)).unwrap_or(1);
-    }
-    Ok(whole)
-}
-
-/// Trials, as long as somebody asks for them.
-fn hear(tester: &mut Tester, pps: f64, asked: &Receiver<Duration>, tell: &Sender<Found>) {
-    while let Ok(duration) = asked.recv() {
-        // What was announced meanwhile is heard before.
-        tester.trial(WARM);
-        let found = tester.trial(Trial::Rate { pps, duration });
-        if tell.send(found).is_err() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Access;
-    use packet_load::Codec;
     use report::site_file::SiteFile;
 
     #[test]
@@ -541,25 +530,5 @@ mod tests {
         let text = msc(1, 33, 1).add(site).text();
         assert!(text.contains("addresses = [\"10.199.2.30\", \"10.199.2.31\"]"), "{text}");
         assert!(text.contains("addresses = [\"10.199.1.133/24\"]"), "{text}");
-    }
-
-    #[test]
-    fn phones_speak_at_one_pace_whichever_controller_has_them() {
-        let phones = Phones {
-            calls: 30,
-            codec: Codec::G729,
-            suppression: None,
-            access: Access::Plain,
-            is_v6: false,
-            becomes: None,
-        };
-        let calls = Calls::by_itself(phones, 0);
-        let parts = [calls.some(&[0, 3, 5], 0), calls.some(&[1, 2, 4, 6], 3)];
-        let plan = together(&parts).unwrap();
-        let told: Vec<_> = plan.streams.iter().map(|it| (&*it.name, it.flows, it.weight)).collect();
-        assert_eq!(told[0], ("access, msc1", 3, 750));
-        assert_eq!(told[3], ("core, msc2", 4, 1_000));
-        assert!(plan.generator().is_ok());
-        assert!(together(&[]).is_err());
     }
 }

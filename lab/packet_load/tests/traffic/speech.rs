@@ -4,7 +4,8 @@ use crate::plans::{ETHERNET, UDP, ipv4, ipv6};
 use graph::{Pool, STRIDE, Slot};
 use machine::Time;
 use packet_load::{
-    Analyser, Codec, Generator, Guard, Layer, Plan, Refused, Report, Stream, Suppression, Voice,
+    Analyser, Codec, Generator, Guard, Layer, Part, Plan, Refused, Report, Stream, Suppression,
+    Values, Vary, Voice,
 };
 use rtp::Header;
 use srtp::{KeyEntry, Parameters, Receiver, Suite};
@@ -222,4 +223,50 @@ fn speech_that_cannot_be_is_refused() {
     assert_eq!(refusal(|it| _ = it.layers.pop()), Refused::Voice(0));
     assert_eq!(refusal(|it| it.sizes = packet_load::Sizes::imix()), Refused::Voice(0));
     assert_eq!(refusal(|it| _ = it.layers.remove(2)), Refused::Layer { stream: 0, layer: 2 });
+}
+
+/// A plan whose flows go to these addresses, SRTP from end to end under those keys.
+fn towards(network: u128, guard: &Guard) -> Plan {
+    let guard = || Some(guard.clone());
+    let voice = Voice { sent: guard(), received: guard(), ..Voice::of(Codec::G729) };
+    let mut stream = speech(ipv4(), voice);
+    let addresses = (0..u128::from(FLOWS)).map(|flow| network + flow).collect();
+    let values = Values::Table(addresses);
+    stream.vary.push(Vary { layer: 1, part: Part::Destination, values });
+    Plan::of(stream, 5)
+}
+
+#[test]
+fn speech_that_is_agreed_on_anew_goes_elsewhere_under_other_keys_and_counts_on() {
+    let suite = Suite::AesCm128HmacSha1_80;
+    let (old, mut keys) = (Guard::by_seed(suite, FLOWS, 3), Guard::by_seed(suite, FLOWS, 3).keys.to_vec());
+    keys[4] = Guard::by_seed(suite, 1, 8).keys[0].clone();
+    let new = Guard { suite, keys: keys.into() };
+    let mut generator = towards(0x0a01_0000, &old).generator().unwrap();
+    let mut analyser = generator.analyser();
+    let mut last = [None::<u16>; FLOWS as usize];
+    let mut pass = |generator: &mut Generator, analyser: &mut Analyser, net: [u8; 3]| {
+        for (number, frame) in packets(generator, 333).iter().enumerate() {
+            let header = Header::peek(&frame[HEAD_V4..]).unwrap();
+            let flow = header.ssrc - SSRC;
+            assert_eq!((&frame[30..33], u32::from(frame[33])), (&net[..], flow));
+            assert!(has_right_sum(frame));
+            let before = last[flow as usize].replace(header.sequence);
+            assert!(before.is_none_or(|it| it.wrapping_add(1) == header.sequence));
+            analyser.receive(Time::from_nanos((number as u64 + 70) * 1_000), frame);
+        }
+    };
+    pass(&mut generator, &mut analyser, [10, 1, 0]);
+    generator.follow(&towards(0x0a02_0000, &new), &mut analyser).unwrap();
+    pass(&mut generator, &mut analyser, [10, 2, 0]);
+    // What is not the same speech is refused, and nothing of it is followed.
+    let mut other = towards(0x0a03_0000, &new);
+    other.streams[0].flows -= 1;
+    assert_eq!(generator.follow(&other, &mut analyser), Err(Refused::Flows));
+    let gcm = towards(0x0a03_0000, &Guard::by_seed(Suite::AeadAes128Gcm, FLOWS, 3));
+    assert_eq!(generator.follow(&gcm, &mut analyser), Err(Refused::Voice(0)));
+    pass(&mut generator, &mut analyser, [10, 2, 0]);
+    let report = analyser.settle(&generator);
+    assert_eq!((report.all.sent, report.all.received, report.foreign), (999, 999, 0));
+    assert_eq!((voice(&report).opened, voice(&report).forged), (999, 0));
 }

@@ -303,3 +303,63 @@ fn each_end_of_a_call_hears_what_the_other_one_described() {
         }
     }
 }
+
+/// The value of a header in the first message that begins so.
+fn value(sent: &[String], begin: &str, name: &str) -> String {
+    let text = sent.iter().find(|text| text.starts_with(begin)).expect("it was sent");
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+    line.expect("it has that header").to_owned()
+}
+
+/// A request of the element between the ends, inside of the call.
+fn inside(method: &str, cseq: u32, parties: [&str; 2], call_id: &str, body: &str) -> String {
+    let [from, to] = parties;
+    format!(
+        "{method} sip:there SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.9:5060;branch=z9hG4bKx{cseq}\r\n\
+         Max-Forwards: 70\r\nFrom: {from}\r\nTo: {to}\r\nCall-ID: {call_id}\r\n\
+         CSeq: {cseq} {method}\r\nContact: <sip:192.0.2.9>\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn ends_whose_media_are_described_answer_an_invite_inside_of_the_call() {
+    let (book, sent) = (Arc::new(Book::default()), Arc::new(Mutex::new(Vec::new())));
+    let kept = Arc::clone(&sent);
+    let fate: Fate = Box::new(move |_, message| {
+        kept.lock().unwrap().push(String::from_utf8_lossy(message.raw()).into_owned());
+        vec![0]
+    });
+    let mut world = World::describing("SIP", fate, Some(book.clone()));
+    let one = Trial { rate: 1.0, hold: Duration::from_secs(9), ..trial(1) };
+    world.run(one, Duration::from_secs(3));
+    let messages = std::mem::take(&mut *sent.lock().unwrap());
+    let (caller, answerer) = (value(&messages, "INVITE", "From"), value(&messages, "ACK", "To"));
+    let call_id = value(&messages, "INVITE", "Call-ID");
+    let mut say = |port: u16, text: &str| -> Option<String> {
+        let (local, remote) = if port == 0 { (CALLER, ANSWERER) } else { (ANSWERER, CALLER) };
+        let flow = door(port, local, remote);
+        let flow = Flow::to(flow.port, flow.transport, flow.local, flow.remote);
+        let mut out = Effects::default();
+        let input = In::Message { flow, bytes: text.as_bytes() };
+        world.generator.step(world.now, input, &mut out);
+        out.sends().next().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+    };
+    let to_caller = [&*answerer, &*caller];
+    let without = inside("INVITE", 7, to_caller, &call_id, "");
+    let offer = say(0, &without).expect("it is answered");
+    assert!(offer.starts_with("SIP/2.0 200 OK\r\n") && offer.contains("CSeq: 7 INVITE"), "{offer}");
+    assert!(offer.ends_with("\r\n\r\nCaller of 0") && offer.contains("Contact: "), "{offer}");
+    assert_eq!(say(0, &without), Some(offer), "it came again");
+    assert_eq!(say(0, &inside("ACK", 7, to_caller, &call_id, "an answer")), None);
+    assert_eq!(say(0, &inside("INVITE", 6, to_caller, &call_id, "late")), None);
+    let to_answerer = [&*caller, &*answerer];
+    let answer = say(1, &inside("INVITE", 5, to_answerer, &call_id, "an offer"));
+    assert!(answer.is_some_and(|text| text.ends_with("\r\n\r\nAnswerer of 0")));
+    assert_eq!(say(1, &inside("ACK", 5, to_answerer, &call_id, "")), None);
+    let heard: Vec<_> = book.0.lock().unwrap().drain(..).skip(2).collect();
+    let expected = [(Side::Caller, "an answer"), (Side::Answerer, "an offer")];
+    assert_eq!(heard, expected.map(|(side, text)| (side, 0, text.to_owned())));
+    let report = world.go_on(Duration::from_secs(60));
+    assert_eq!((report.completed, report.answered, report.failed()), (1, 1, 0), "{report:?}");
+}
