@@ -21,6 +21,7 @@ mod connection;
 mod control;
 mod door;
 mod guard;
+mod highest;
 mod launch;
 mod life;
 mod line;

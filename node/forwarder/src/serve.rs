@@ -6,6 +6,7 @@ use crate::claims::Kept;
 use crate::connection::{self, Connection};
 use crate::door::{Challenge, Door, Guest, Knock};
 use crate::guard::{self, Watched};
+use crate::highest;
 use crate::ipc::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
 use crate::life::{LOOK, Life, Pulse, Remains};
 use crate::open::{self, Shared};
@@ -394,7 +395,7 @@ impl Forwarder {
         }
         let number = self.next;
         self.next += 1;
-        let stream = Stream::new(socket).and_then(|stream| {
+        let stream = Stream::new(highest::place(socket)).and_then(|stream| {
             self.poll.add(&stream, number, Interest::Read)?;
             Ok(stream)
         });
