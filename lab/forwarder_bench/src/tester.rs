@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// MetricCells of the tester's pool; on wires more, so that its queues last for a scheduler's tick.

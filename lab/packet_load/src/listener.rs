@@ -102,9 +102,9 @@ impl Listener {
     /// Flows whose keys are others from now on begin with them.
     pub(crate) fn follow(&mut self, before: &Plan, after: &Plan) {
         for flows in &self.flows {
-            let of = |plan: &'_ Plan| plan.streams.get(flows.stream)?.voice.as_ref()?.received.clone();
-            let (Some(first), Some(before), Some(after)) =
-                (flows.receiver, of(before), of(after))
+            let of =
+                |plan: &'_ Plan| plan.streams.get(flows.stream)?.voice.as_ref()?.received.clone();
+            let (Some(first), Some(before), Some(after)) = (flows.receiver, of(before), of(after))
             else {
                 continue;
             };

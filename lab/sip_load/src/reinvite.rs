@@ -8,8 +8,8 @@
 //! An INVITE that comes again is answered again; the 2xx is not sent again by itself.
 
 use crate::end::End;
-use crate::leg::repeat;
 use crate::ladder::What;
+use crate::leg::repeat;
 use crate::report::Tally;
 use crate::scan::Scan;
 use crate::script::{Voice, names};

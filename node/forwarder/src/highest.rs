@@ -2,8 +2,8 @@
 //!
 //! Of a process that is killed it closes the highest number first, and ports take it long: it waits
 //! until no processor looks at one any more, some 10 ms for AF_PACKET and 40 for AF_XDP. Whoever is
-//! connected hears of the death when its own connection is closed. So connections have higher numbers
-//! than ports.
+//! connected hears of the death when its own connection is closed. So connections have higher
+//! numbers than ports.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -11,8 +11,8 @@ use std::os::unix::net::UnixStream;
 /// Numbers of connections begin here; a process may have 1,024 unless it is told otherwise.
 const FIRST: i32 = 512;
 
-/// A connection by a number that is closed before ports are. Where there is none it keeps its own: who
-/// is connected hears of a death later, and nothing else is different.
+/// A connection by a number that is closed before ports are. Where there is none it keeps its own:
+/// who is connected hears of a death later, and nothing else is different.
 pub(crate) fn place(socket: UnixStream) -> UnixStream {
     again(&socket).unwrap_or(socket)
 }

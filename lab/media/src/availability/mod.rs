@@ -64,7 +64,7 @@ struct Size {
 
 impl Size {
     const QUICK: Self =
-        Self { calls: 300, speaking: 90, rate: 100.0, time: Duration::from_millis(2_500) };
+        Self { calls: 300, speaking: 90, rate: 500.0, time: Duration::from_millis(2_500) };
     const RUN: Self =
         Self { calls: 7_500, speaking: 600, rate: 1_000.0, time: Duration::from_secs(5) };
     /// The report's calls; it had packets in all of them.

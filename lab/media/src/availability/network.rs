@@ -280,7 +280,8 @@ impl Half<'_> {
     pub(super) fn text(&self) -> String {
         let Self { of, pair, at, first, has_arbiter } = *self;
         let address = |at: usize| format!("10.213.0.{}:{REPLICA_PORT}", usize::from(first) + at);
-        let arbiter = if has_arbiter { format!("\narbiter = \"{}\"", arbiter()) } else { String::new() };
+        let arbiter =
+            if has_arbiter { format!("\narbiter = \"{}\"", arbiter()) } else { String::new() };
         format!(
             "[{of}.replica]\npair = {pair}\nnode = \"{}\"\npriority = {}\nlisten = \"{}\"\n\
             peer = \"{}\"\nkey_file = \"{KEY_FILE}\"{arbiter}",

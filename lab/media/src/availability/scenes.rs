@@ -128,7 +128,7 @@ pub(super) struct Setting {
 pub(super) struct Stand {
     // Nodes end before their places.
     signalling: Signalling,
-    _arbiter: Option<Node>,
+    arbiter: Option<Node>,
     ssc: Vec<Node>,
     msc: Vec<Vec<Node>>,
     book: Arc<Book>,
@@ -281,8 +281,8 @@ impl Stand {
             core: own,
         };
         let signalling = Signalling::start(ends, Arc::clone(&book))?;
-        let _arbiter = arbiter;
-        Ok(Self { signalling, _arbiter, ssc: sscs, msc: mscs, book, network, size, is_paired })
+        let (ssc, msc) = (sscs, mscs);
+        Ok(Self { signalling, arbiter, ssc, msc, book, network, size, is_paired })
     }
 
     fn run(&mut self, bench: Bench, progress: &Progress) -> anyhow::Result<Played> {
@@ -455,7 +455,7 @@ impl Stand {
     }
 
     fn log_ends(&self, number: usize) -> String {
-        let nodes = self.msc[number].iter().chain(&self.ssc);
+        let nodes = self.msc[number].iter().chain(&self.ssc).chain(&self.arbiter);
         nodes.map(Node::log_end).collect::<Vec<_>>().join("\n")
     }
 

@@ -96,7 +96,12 @@ pub(super) fn together(parts: &[Calls]) -> anyhow::Result<Plan> {
 }
 
 /// Trials, as long as somebody asks for them.
-pub(super) fn hear(tester: &mut Tester, pps: f64, asked: &Receiver<Duration>, tell: &Sender<Found>) {
+pub(super) fn hear(
+    tester: &mut Tester,
+    pps: f64,
+    asked: &Receiver<Duration>,
+    tell: &Sender<Found>,
+) {
     while let Ok(duration) = asked.recv() {
         // What was announced meanwhile is heard before.
         tester.trial(WARM);

@@ -239,7 +239,8 @@ fn towards(network: u128, guard: &Guard) -> Plan {
 #[test]
 fn speech_that_is_agreed_on_anew_goes_elsewhere_under_other_keys_and_counts_on() {
     let suite = Suite::AesCm128HmacSha1_80;
-    let (old, mut keys) = (Guard::by_seed(suite, FLOWS, 3), Guard::by_seed(suite, FLOWS, 3).keys.to_vec());
+    let (old, mut keys) =
+        (Guard::by_seed(suite, FLOWS, 3), Guard::by_seed(suite, FLOWS, 3).keys.to_vec());
     keys[4] = Guard::by_seed(suite, 1, 8).keys[0].clone();
     let new = Guard { suite, keys: keys.into() };
     let mut generator = towards(0x0a01_0000, &old).generator().unwrap();

@@ -252,8 +252,8 @@ impl Controller {
         }
     }
 
-    /// The called side of a call that this node took over may still wait for the ACK of its 2xx, and
-    /// takes no INVITE before (RFC 3261 §14.1).
+    /// The called side of a call that this node took over may still wait for the ACK of its 2xx,
+    /// and takes no INVITE before (RFC 3261 §14.1).
     fn acknowledged_before(&mut self, now: Time, key: Key, out: &mut Effects) {
         let Some(call) = self.calls.table.at_mut(key) else { return };
         if core::mem::replace(&mut call.state, State::Confirmed) == State::Answered {
