@@ -38,7 +38,8 @@ fn settings() -> Settings {
         Door { port, ip: PCSCF, is_protected, is_tls, is_inside, is_known }
     };
     let section = Ipsec { under_way_max: UNDER_WAY_MAX, sets_max: 32, ..Ipsec::default() };
-    let address = ipsec::Address { ip: PCSCF, raw: RAW, bypass: false, in_udp: Some((IN_UDP, 4_500)) };
+    let address =
+        ipsec::Address { ip: PCSCF, raw: RAW, bypass: false, in_udp: Some((IN_UDP, 4_500)) };
     let doors = vec![door(CLEAR, false), door(PROTECTED, true), door(INSIDE, true)];
     let name = "access".to_owned();
     Settings { realms: vec![Realm { name, section, doors, addresses: vec![address] }] }

@@ -2,7 +2,8 @@
 //! the same list, and what is chosen of it stands in it and makes four associations or none.
 
 use secagree::{
-    Agreement, Alg, Ealg, Ipsec, List, Mode, Peer, Preference, Transport, choose, choose_server,
+    Agreement, Alg, Ealg, Ipsec, Kept, List, Mode, Peer, Preference, Transport, choose,
+    choose_server,
 };
 
 fn everything() -> Preference {
@@ -19,6 +20,9 @@ pub fn run(octets: &[u8]) {
     list.write(&mut written);
     let again = List::read([&written[..]]).expect("what is written is a list");
     assert!(again.is_same(&list) && list.is_same(&again));
+    let turned = List(list.0.iter().rev().cloned().collect());
+    let [kept, other] = [&list, &turned].map(Kept::of);
+    assert!(kept.list() == list && kept.is_same(&other), "it is kept as it was");
     let own = everything();
     for chosen in [choose(&list, &own), choose_server(&list, &own)].into_iter().flatten() {
         assert!(list.0.iter().any(|it| it.ipsec() == Some(&chosen.of)));

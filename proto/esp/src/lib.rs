@@ -30,8 +30,8 @@
 //! | AES-CBC, HMAC-SHA-1-96 | 408 (2.5 Mpps) | 935 | 1154 | 305 |
 //!
 //! An association takes 140 to 150 octets, and its keys some 130 with 128 bits, which others share
-//! ([`Keys`]): the four of a phone take 704. Up to two selectors between the same two ends, as phones
-//! have them, are among these.
+//! ([`Keys`]): the four of a phone take 704. Up to two selectors between the same two ends, as
+//! phones have them, are among these.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]

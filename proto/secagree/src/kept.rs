@@ -76,7 +76,7 @@ impl Kept {
 
 impl From<List> for Kept {
     fn from(list: List) -> Self {
-        alike(&list).unwrap_or_else(|| Self(Form::Listed(list)))
+        alike(&list).unwrap_or(Self(Form::Listed(list)))
     }
 }
 

@@ -186,8 +186,8 @@ impl Ipsec {
         if self.bypass == next.bypass {
             return Vec::new();
         }
-        let what = "packets of ESP that wait at this moment are lost, agreements stand: the way past \
-            the kernel changes";
+        let what = "packets of ESP that wait at this moment are lost, agreements stand: the way \
+            past the kernel changes";
         vec![Issue::new("bypass", what, "")]
     }
 }

@@ -112,13 +112,16 @@ impl Registrar {
             }
             return;
         }
-        let Some(key) = read_key(fields) else { return };
+        // A kind of a later version is none of these.
+        let Some(key) = read_key(fields).filter(|_| matches!(kind, BINDING | BINDING_ENDED)) else {
+            return;
+        };
         if let Some(known) = self.bindings.user_of(key.index)
             && self.bindings.at(known).is_some_and(Binding::is_active)
         {
             self.unlist(known);
         }
-        if kind != BINDING {
+        if kind == BINDING_ENDED {
             return self.bindings.take_away(key);
         }
         let Some(binding) = self.bindings.put(key) else { return };
