@@ -115,6 +115,7 @@ impl ProviderEdge {
     /// Something happened at the forwarder.
     fn heard(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>, out: &mut Effects) {
         let was_controlled = self.dataplane.is_controlled();
+        let links = self.dataplane.link_changes();
         match self.dataplane.step(now, port, event, out) {
             Some(Notification::Welcomed) => {
                 self.learnt.welcomed(&self.settings.pe, &mut self.dataplane);
@@ -128,7 +129,9 @@ impl ProviderEdge {
         if was_controlled && !self.dataplane.is_controlled() {
             self.stations = Stations::default();
         }
-        self.learnt.links(now, &self.settings.pe, &self.dataplane, out);
+        if self.dataplane.link_changes() != links {
+            self.learnt.links(now, &self.settings.pe, &self.dataplane, out);
+        }
     }
 
     fn note(&mut self, now: Time, notice: MacNotice) {

@@ -67,6 +67,7 @@ impl Dataplane {
             self.state = State::Away(now + if is_starting { RETRY_STARTING } else { RETRY });
         }
         self.links.clear();
+        self.link_changes += 1;
         self.unended = None;
     }
 
@@ -88,7 +89,10 @@ impl Dataplane {
                 }
                 return of.map(Notification::Refused);
             }
-            Reply::Link { port, up } => drop(self.links.insert(port, up)),
+            Reply::Link { port, up } => {
+                self.link_changes += 1;
+                self.links.insert(port, up);
+            }
             Reply::Mac(notice) => return Some(Notification::Mac(notice)),
             Reply::Item(item) => return Some(Notification::Item(item)),
             Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),

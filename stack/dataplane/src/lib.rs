@@ -129,6 +129,7 @@ pub struct Dataplane {
     controlled: Option<Time>,
     numbers: Numbers,
     links: BTreeMap<u16, bool>,
+    link_changes: u64,
     refusals: VecDeque<(String, String)>,
     /// Why the forwarder that stands takes no control from here.
     turned_away: Option<String>,
@@ -160,6 +161,7 @@ impl Dataplane {
             controlled: None,
             numbers: Numbers::default(),
             links: BTreeMap::new(),
+            link_changes: 0,
             refusals: VecDeque::new(),
             turned_away: None,
             workers: BTreeMap::new(),
@@ -283,6 +285,13 @@ impl Dataplane {
     pub fn ports(&self) -> (usize, usize) {
         let up = self.links.values().filter(|up| **up).count();
         (up, self.links.len() - up)
+    }
+
+    /// How often the forwarder has said something of a link, or was lost: whoever goes by links
+    /// looks at them anew when it is another number.
+    #[must_use]
+    pub fn link_changes(&self) -> u64 {
+        self.link_changes
     }
 
     /// Whether the link of a port is there.

@@ -163,10 +163,10 @@ impl Router {
     }
 
     /// Tells the machine which interfaces are up, and what is outside.
-    fn raise(&mut self, now: Time, out: &mut Effects) {
+    pub(crate) fn raise(&mut self, now: Time, out: &mut Effects) {
         let speaking: Vec<u32> = self.instance.interfaces().collect();
         for index in speaking {
-            let up = self.links.get(&index).is_some_and(|it| it.is_up);
+            let up = self.has_door && self.links.get(&index).is_some_and(|it| it.is_up);
             match (up, self.instance.is_up(index)) {
                 (true, false) => self.input(now, In::InterfaceUp(index), out),
                 (false, true) => {

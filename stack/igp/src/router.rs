@@ -117,6 +117,8 @@ pub struct Router {
     pub(crate) externals: Vec<External>,
     pub(crate) told: BTreeMap<Prefix, Redistributed>,
     pub(crate) door: PacketDoor,
+    /// The door has been open.
+    pub(crate) has_door: bool,
     pub(crate) watch: Watch,
     changed: BTreeSet<Prefix>,
     pub(crate) lost: BTreeMap<(u32, Ipv4Addr), Lost>,
@@ -149,6 +151,7 @@ impl Router {
             externals: Vec::new(),
             told: BTreeMap::new(),
             door,
+            has_door: false,
             watch: Watch::new(start.random),
             changed: BTreeSet::new(),
             lost: BTreeMap::new(),
@@ -168,7 +171,12 @@ impl Router {
                 let function = &*self.function;
                 tracing::debug!(target: "igp", function, why, "the door of packets is closed");
             }
-            Some(DoorEvent::Opened) | None => {}
+            // What is said before nobody hears: of a restart, that would end adjacencies.
+            Some(DoorEvent::Opened) => {
+                self.has_door = true;
+                self.raise(now, out);
+            }
+            None => {}
         }
     }
 
