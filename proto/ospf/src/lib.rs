@@ -22,7 +22,6 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod area;
-mod backoff;
 mod discard;
 mod instance;
 mod interface;
@@ -44,7 +43,8 @@ pub use neighbour::NeighbourState;
 pub use packet::Authentication;
 pub use repairs::{Protection, RouterRepair, RouterSegment};
 pub use routes::{NextHop, Route, RouteKind};
-pub use settings::{AreaKind, InterfaceSettings, Limits, LinkType, Prefix, Settings, SpfDelays};
+pub use settings::{AreaKind, InterfaceSettings, Limits, LinkType, Prefix, Settings};
+pub use spf::SpfDelays;
 
 /// The IP protocol of OSPF.
 pub const PROTOCOL: u8 = 89;

@@ -2,6 +2,7 @@
 
 use crate::packet::Authentication;
 use machine::Duration;
+use spf::SpfDelays;
 use std::net::Ipv4Addr;
 
 /// A prefix.
@@ -160,33 +161,6 @@ impl InterfaceSettings {
     #[must_use]
     pub fn prefix(&self) -> Prefix {
         Prefix::new(self.address.into(), self.length)
-    }
-}
-
-/// Delays of runs of SPF (RFC 8405 §5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SpfDelays {
-    /// INITIAL_SPF_DELAY: after a first change.
-    pub initial: Duration,
-    /// SHORT_SPF_DELAY: while changes belong together.
-    pub short: Duration,
-    /// LONG_SPF_DELAY: while they do not end.
-    pub long: Duration,
-    /// TIME_TO_LEARN_INTERVAL: how long changes belong together.
-    pub learn: Duration,
-    /// HOLDDOWN_INTERVAL: rest after which the network counts as stable.
-    pub holddown: Duration,
-}
-
-impl Default for SpfDelays {
-    fn default() -> Self {
-        Self {
-            initial: Duration::from_millis(10),
-            short: Duration::from_millis(50),
-            long: Duration::from_millis(1_000),
-            learn: Duration::from_millis(500),
-            holddown: Duration::from_millis(5_000),
-        }
     }
 }
 

@@ -57,6 +57,11 @@ impl Backoff {
         Self { delays, state: State::Quiet, rest: Time::ZERO, due: None }
     }
 
+    /// Other delays from the next change on.
+    pub const fn set_delays(&mut self, delays: SpfDelays) {
+        self.delays = delays;
+    }
+
     /// Something changed that routes depend on.
     pub fn change(&mut self, now: Time) {
         self.pass(now);

@@ -215,7 +215,7 @@ mod tests {
             joined.extend_from_slice(&packet[HEADER_OCTETS..]);
         }
         assert_eq!(joined, payload);
-        assert!(packets(&[0; 65_516], 1_500).is_empty(), "longer than a packet can be");
+        assert!(packets(&vec![0; 65_516], 1_500).is_empty(), "longer than a packet can be");
     }
 
     fn of(payload: &[u8]) -> Packet<'_> {

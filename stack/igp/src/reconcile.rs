@@ -72,10 +72,9 @@ impl Router {
         self.follow(now, wanted, out);
         self.raise(now, out);
         self.rewatch(now, out);
-        let links = &self.links;
-        let speaks = |id: u32| self.instance.interface(id).is_some() && links.contains_key(&id);
-        let gone: Vec<_> = self.lost.keys().copied().filter(|id| !speaks(id.0)).collect();
-        gone.iter().for_each(|id| drop(self.lost.remove(id)));
+        let (links, instance) = (&self.links, &self.instance);
+        let speaks = |id: u32| instance.interface(id).is_some() && links.contains_key(&id);
+        self.lost.retain(|id, _| speaks(id.0));
     }
 
     /// Which links are up is another thing than it was: `is_up` says of each by its name.

@@ -51,7 +51,7 @@ impl Instance {
             return;
         }
         self.settings = Settings { router, restart, ..new };
-        self.backoff.delays(new.delays);
+        self.backoff.set_delays(new.delays);
         self.backoff.change(now);
         self.own.is_stale = true;
         self.settle(now, out);

@@ -21,7 +21,6 @@ mod update;
 pub use change::Neighbouring;
 
 use crate::area::Area;
-use crate::backoff::Backoff;
 use crate::discard::Discard;
 use crate::interface::{Interface, InterfaceState};
 use crate::lsa::{Header, Key, LsaType, Scope};
@@ -30,6 +29,7 @@ use crate::neighbour::NeighbourState;
 use crate::routes::{Route, Table};
 use crate::settings::{AreaKind, InterfaceSettings, Prefix, Settings};
 use machine::{Duration, Machine, Time, Wheel};
+use spf::Backoff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
