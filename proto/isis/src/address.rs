@@ -185,3 +185,6 @@ impl AreaAddress {
         &self.0
     }
 }
+
+/// A fragment of a level.
+pub(crate) type FragmentId = (Level, LspId);

@@ -71,7 +71,7 @@ impl Adjacency {
     }
 
     /// Whether others are told of it.
-    pub(crate) fn is_told(&self, level: Level) -> bool {
+    pub(crate) fn is_advertised(&self, level: Level) -> bool {
         self.is_up(level) && !self.is_suppressed
     }
 }

@@ -28,8 +28,10 @@ mod discard;
 mod instance;
 mod lsdb;
 pub mod lsp;
+mod own;
 pub mod pdu;
 mod repairs;
+mod restarting;
 mod routes;
 mod settings;
 mod topology;
@@ -37,13 +39,14 @@ mod topology;
 pub use address::{AreaAddress, Level, Levels, LspId, NodeId, Snpa, SystemId};
 pub use adjacency::AdjacencyState;
 pub use discard::Discard;
-pub use instance::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Advertised, Counts, In, Instance, LLC, Out};
+pub use instance::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Out};
 pub use pdu::Authentication;
 pub use repairs::{Protection, SystemRepair, SystemSegment};
 pub use routes::{
     EXPLICIT_NULL_IPV4, EXPLICIT_NULL_IPV6, IMPLICIT_NULL, NextHop, Route, RouteKind,
 };
 pub use settings::{
-    BadSetting, CircuitSettings, Leaking, Limits, LinkType, MetricStyle, Periods, Prefix, Settings,
+    Advertised, BadSetting, CircuitSettings, Leaking, Limits, LinkType, MetricStyle, Periods,
+    Prefix, Settings,
 };
 pub use spf::SpfDelays;

@@ -4,10 +4,9 @@
 use crate::address::{Level, NodeId, SystemId};
 use crate::adjacency::Adjacency;
 use crate::circuit::Circuit;
-use crate::instance::LevelData;
 use crate::lsp::{Content, PATH_METRIC_MAX, PrefixSid, Reach, SID_EXPLICIT_NULL, SID_NO_PHP};
 use crate::settings::{Prefix, Settings};
-use crate::topology::FirstHop;
+use crate::topology::{FirstHop, LevelData};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,7 +1,7 @@
 //! What an instance and its circuits are told.
 
 use crate::address::{AreaAddress, Levels, Snpa, SystemId};
-use crate::lsp::SegmentRouting;
+use crate::lsp::{PrefixSid, SegmentRouting};
 use crate::pdu::Authentication;
 use machine::Duration;
 use spf::SpfDelays;
@@ -179,6 +179,21 @@ impl CircuitSettings {
         ];
         checks.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(why))
     }
+}
+
+/// A prefix that others are told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advertised {
+    /// What it costs from us.
+    pub metric: u32,
+    /// It lies outside.
+    pub is_external: bool,
+    /// A tag for others.
+    pub tag: Option<u32>,
+    /// Its prefix SID.
+    pub sid: Option<PrefixSid>,
+    /// In which levels it is said.
+    pub levels: Levels,
 }
 
 /// How much databases and the adjacencies of a circuit may grow.

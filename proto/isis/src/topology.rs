@@ -30,6 +30,13 @@ pub(crate) struct FirstHop {
     pub(crate) across: NodeId,
 }
 
+/// What a level has.
+#[derive(Debug)]
+pub(crate) struct LevelData {
+    pub(crate) lsdb: Lsdb,
+    pub(crate) topology: Topology,
+}
+
 #[derive(Debug)]
 pub(crate) struct Topology {
     graph: Graph,

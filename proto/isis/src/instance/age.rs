@@ -1,7 +1,7 @@
 //! Fragments age, are said again, and die (ISO 10589 §7.3.16.3, §7.3.16.4).
 
-use super::{FragmentId, Instance};
-use crate::address::{Level, LspId, SystemId};
+use super::Instance;
+use crate::address::{FragmentId, Level, LspId, SystemId};
 use crate::lsp;
 use crate::pdu::{Summary, write_lsp};
 use machine::{Duration, Time};

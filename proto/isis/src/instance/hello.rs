@@ -229,9 +229,10 @@ impl Instance {
         now: Time,
         id: AdjacencyId,
         heard: &Heard<'_>,
-        (levels, state): (Levels, AdjacencyState),
+        now_is: (Levels, AdjacencyState),
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
+        let (levels, state) = now_is;
         let limit = self.settings.limits.adjacencies;
         let helps = self.settings.helps_restart;
         let circuit = self.circuits.get(&id.0).ok_or(Discard::Circuit)?;
@@ -257,7 +258,7 @@ impl Instance {
         }
         it.is_restarting = false;
         it.hold_until = now + Duration::from_secs(heard.hello.hold_s.max(1).into());
-        let has_changed = take_told(it, heard);
+        let has_changed = take_hello(it, heard);
         if has_changed {
             circuit.levels.iter_mut().for_each(|it| it.is_undecided = true);
             self.changed(now);
@@ -370,7 +371,7 @@ pub(super) fn protocols(circuit: &Circuit) -> Vec<u8> {
 }
 
 /// What a hello says of its sender; whether what we say or our routes depend on what is new.
-fn take_told(it: &mut Adjacency, heard: &Heard<'_>) -> bool {
+fn take_hello(it: &mut Adjacency, heard: &Heard<'_>) -> bool {
     let before = (it.priority, it.lan, it.circuit, it.is_suppressed);
     if let HelloKind::Lan { priority, lan } = heard.hello.kind {
         (it.priority, it.lan) = (priority, lan);

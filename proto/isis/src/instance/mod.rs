@@ -18,19 +18,19 @@ mod run;
 mod sequence;
 mod update;
 
-use crate::address::{Level, Levels, LspId, NodeId, Snpa, SystemId};
+use crate::address::{FragmentId, Level, Levels, LspId, NodeId, Snpa, SystemId};
 use crate::adjacency::AdjacencyState;
 use crate::circuit::Circuit;
 use crate::discard::Discard;
 use crate::lsdb::Lsdb;
-use crate::lsp::{Content, PrefixSid};
+use crate::lsp::Content;
+use crate::own::Own;
 use crate::pdu::Summary;
+use crate::restarting::Restarting;
 use crate::routes::{Route, Table};
-use crate::settings::{BadSetting, CircuitSettings, Prefix, Settings};
-use crate::topology::Topology;
+use crate::settings::{Advertised, BadSetting, CircuitSettings, Prefix, Settings};
+use crate::topology::{LevelData, Topology};
 use machine::{Duration, Machine, Time, Wheel};
-use originate::Own;
-use restart::Restarting;
 use spf::Backoff;
 use std::collections::BTreeMap;
 
@@ -42,24 +42,6 @@ pub const ALL_L1_IS: Snpa = Snpa([0x01, 0x80, 0xC2, 0x00, 0x00, 0x14]);
 pub const ALL_L2_IS: Snpa = Snpa([0x01, 0x80, 0xC2, 0x00, 0x00, 0x15]);
 /// Where both ends of a link of two listen (RFC 5309 §4.1).
 pub const ALL_IS: Snpa = Snpa([0x09, 0x00, 0x2B, 0x00, 0x00, 0x05]);
-
-/// A fragment of a level.
-type FragmentId = (Level, LspId);
-
-/// A prefix that others are told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Advertised {
-    /// What it costs from us.
-    pub metric: u32,
-    /// It lies outside.
-    pub is_external: bool,
-    /// A tag for others.
-    pub tag: Option<u32>,
-    /// Its prefix SID.
-    pub sid: Option<PrefixSid>,
-    /// In which levels it is said.
-    pub levels: Levels,
-}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,13 +118,6 @@ pub struct Counts {
     pub purged: u64,
     /// Designated systems that were elected.
     pub elected: u64,
-}
-
-/// What a level has.
-#[derive(Debug)]
-pub(crate) struct LevelData {
-    pub(crate) lsdb: Lsdb,
-    pub(crate) topology: Topology,
 }
 
 /// The instance.
@@ -282,6 +257,15 @@ impl Instance {
     fn changed(&mut self, now: Time) {
         self.own.is_stale = true;
         self.backoff.change(now);
+    }
+
+    fn elect_all(&mut self, now: Time) {
+        let (own, csnp) = (self.settings.system, self.settings.periods.csnp);
+        let elected = election::elect_all(&mut self.circuits, own, csnp, now);
+        self.counts.elected += elected.own;
+        if elected.has_changed {
+            self.changed(now);
+        }
     }
 
     /// What every step ends with.

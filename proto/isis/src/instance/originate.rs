@@ -1,9 +1,9 @@
 //! What we say ourselves (ISO 10589 §7.3.2 to §7.3.10): our fragments, and those of the pseudonodes
 //! of LANs where we are designated. All is made anew; what differs from what was said is said.
 
+use super::Instance;
 use super::hello::{own_addresses, protocols};
-use super::{Advertised, FragmentId, Instance};
-use crate::address::{Level, Levels, LspId, NodeId};
+use crate::address::{FragmentId, Level, Levels, LspId, NodeId};
 use crate::circuit::Circuit;
 use crate::lsp::{
     AdjacencySid, Content, Neighbour, PrefixSid, Reach, SID_NO_PHP, SID_READVERTISED,
@@ -18,24 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const ADJACENCY_FLAGS: u8 = 0;
 /// The F flag: the label is for IPv6.
 const ADJACENCY_IPV6: u8 = 0x80;
-
-/// What the instance says itself, and when.
-#[derive(Debug, Default)]
-pub(super) struct Own {
-    pub(super) advertised: BTreeMap<Prefix, Advertised>,
-    /// What was said last.
-    said: BTreeMap<FragmentId, (LspFlags, Vec<u8>)>,
-    /// When each was originated last.
-    at: BTreeMap<FragmentId, Time>,
-    /// What others said in our name, or what is old: it is said anew whatever it says.
-    pub(super) contested: BTreeSet<FragmentId>,
-    /// Other areas are reached in level 2.
-    pub(super) is_attached: bool,
-    /// What we say may be another thing than what stands in the databases.
-    pub(super) is_stale: bool,
-    /// When what had to wait is looked at.
-    pub(super) due: Option<Time>,
-}
 
 type Wanted = BTreeMap<FragmentId, (LspFlags, Vec<u8>)>;
 
@@ -229,7 +211,7 @@ fn neighbours(circuit: &Circuit, level: Level) -> Vec<Neighbour> {
         });
         made.collect::<Vec<AdjacencySid>>()
     };
-    let told = || circuit.adjacencies.values().filter(|it| it.is_told(level));
+    let told = || circuit.adjacencies.values().filter(|it| it.is_advertised(level));
     if circuit.is_lan() {
         let lan = circuit.level(level).lan.filter(|_| told().next().is_some());
         let made = lan.map(|node| Neighbour {

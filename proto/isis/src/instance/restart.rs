@@ -1,54 +1,14 @@
 //! Restart (RFC 8706): what a system does that comes back, and those that bear it.
 
+use super::Instance;
 use super::hello::{AdjacencyId, Heard};
-use super::{FragmentId, Instance};
-use crate::address::{Level, Levels, LspId};
+use crate::address::{FragmentId, Level, LspId};
 use crate::adjacency::{Adjacency, AdjacencyKey};
 use crate::pdu::Restart;
 use machine::{Duration, Time};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Time between two requests (T1 says 3 s).
 const T1: Duration = Duration::from_secs(1);
-
-/// We come back, and say nothing new until we know what we knew.
-#[derive(Debug)]
-pub(super) struct Restarting {
-    began: Time,
-    /// T2: it is over then at the latest.
-    pub(super) ends: Time,
-    levels: Levels,
-    /// Up to which fragment each neighbour's CSNPs told what there is.
-    compared: BTreeMap<(u32, Level), LspId>,
-    /// What there is, and did not come yet.
-    missing: BTreeSet<FragmentId>,
-}
-
-impl Restarting {
-    pub(super) fn new(now: Time, wait: Duration, levels: Levels) -> Self {
-        let (compared, missing) = (BTreeMap::new(), BTreeSet::new());
-        Self { began: now, ends: now + wait, levels, compared, missing }
-    }
-
-    /// A CSNP told what there is in a range.
-    pub(super) fn compared(&mut self, circuit: u32, level: Level, range: [LspId; 2]) {
-        let known = self.compared.entry((circuit, level)).or_default();
-        if range[0] <= known.next() {
-            *known = range[1].max(*known);
-        }
-    }
-
-    pub(super) fn lacks(&mut self, level: Level, id: LspId) {
-        // Their number is bounded as that of what is asked for.
-        if self.missing.len() < 1 << 20 {
-            self.missing.insert((level, id));
-        }
-    }
-
-    pub(super) fn got(&mut self, level: Level, id: LspId) {
-        self.missing.remove(&(level, id));
-    }
-}
 
 /// Whole seconds, at least one.
 fn seconds(time: Duration) -> u16 {
