@@ -1,0 +1,129 @@
+//! Labels of prefixes: given, told, taken back (RFC 5036 §2.6, §A.1).
+
+use super::{Out, Speaker};
+use crate::bindings::Binding;
+use crate::codec::{Body, Fec, LabelBody, MessageType, Prefix};
+use crate::settings::{Control, IMPLICIT_NULL, LabelHop, NextHop};
+
+impl Speaker {
+    /// A route is that one, or is no more.
+    pub(super) fn route(&mut self, prefix: Prefix, hops: Option<Vec<NextHop>>, out: &mut Vec<Out>) {
+        match hops {
+            Some(hops) => {
+                let binding = self.bindings.prefixes.entry(prefix).or_default();
+                // What was our own is somebody else's now, or the other way round.
+                let is_other = binding.hops.is_empty() != hops.is_empty();
+                binding.hops = hops;
+                if is_other && binding.label.is_some() {
+                    self.unbind(prefix, out);
+                }
+            }
+            None => {
+                self.unbind(prefix, out);
+                self.bindings.prefixes.remove(&prefix);
+                return;
+            }
+        }
+        self.refresh(prefix, out);
+    }
+
+    /// A label of ours is not held by a peer any more; with the last one it is free.
+    pub(super) fn let_go(&mut self, label: u32) {
+        self.bindings.let_go(label);
+        self.free(label);
+    }
+
+    fn free(&mut self, label: u32) {
+        let (first, last) = self.settings.labels;
+        let is_bound = self.bound.contains(&label);
+        if (first..=last).contains(&label) && !is_bound && !self.bindings.is_held(label) {
+            self.labels.give_back(label);
+        }
+    }
+
+    /// The label of a prefix goes: everybody shall give it back.
+    fn unbind(&mut self, prefix: Prefix, out: &mut Vec<Out>) {
+        let Some(binding) = self.bindings.prefixes.get_mut(&prefix) else { return };
+        if binding.forwarded.take().is_some() {
+            out.push(Out::Unlabelled(prefix));
+        }
+        let Some(label) = binding.label.take() else { return };
+        self.bound.remove(&label);
+        for session in self.sessions.values_mut() {
+            let Some(told) = session.told.remove(&prefix) else { continue };
+            let fecs = vec![Fec::Prefix(prefix)];
+            let said = LabelBody { fecs, label: Some(told), ..LabelBody::default() };
+            session.say(&Body::Label(MessageType::LabelWithdraw, said));
+            if told == IMPLICIT_NULL || !session.releasing.insert(told) {
+                self.bindings.let_go(told);
+            }
+        }
+        self.free(label);
+    }
+
+    pub(super) fn refresh_all(&mut self, out: &mut Vec<Out>) {
+        let all: Vec<Prefix> = self.bindings.prefixes.keys().copied().collect();
+        all.into_iter().for_each(|prefix| self.refresh(prefix, out));
+    }
+
+    /// Ways out of a prefix, with the labels that their next hops have.
+    fn labelled(&self, prefix: Prefix, binding: &Binding) -> Vec<LabelHop> {
+        let label = |hop: &NextHop| {
+            let mut of = self.sessions.values().filter(|it| it.addresses.contains(&hop.gateway));
+            of.find_map(|it| it.remote.get(&prefix).copied())
+        };
+        let labelled = |hop: &NextHop| LabelHop {
+            interface: hop.interface,
+            gateway: hop.gateway,
+            label: label(hop),
+        };
+        binding.hops.iter().map(labelled).collect()
+    }
+
+    /// Does what there is to do for a prefix, whatever has changed.
+    pub(super) fn refresh(&mut self, prefix: Prefix, out: &mut Vec<Out>) {
+        let Some(binding) = self.bindings.prefixes.get(&prefix) else { return };
+        let is_own = binding.hops.is_empty();
+        let hops = self.labelled(prefix, binding);
+        let has_label = hops.iter().any(|hop| hop.label.is_some());
+        let may_tell = is_own || has_label || self.settings.control == Control::Independent;
+        if !may_tell {
+            return self.unbind(prefix, out);
+        }
+        let Some(label) = self.own_label(prefix, is_own) else { return };
+        self.tell(prefix, label);
+        let Some(binding) = self.bindings.prefixes.get_mut(&prefix) else { return };
+        let forwarded = (label, hops);
+        if !is_own && binding.forwarded.as_ref() != Some(&forwarded) {
+            let (label, hops) = forwarded.clone();
+            binding.forwarded = Some(forwarded);
+            out.push(Out::Forward { prefix, label, hops });
+        }
+    }
+
+    /// The label of a prefix; none where there are none left.
+    fn own_label(&mut self, prefix: Prefix, is_own: bool) -> Option<u32> {
+        let binding = self.bindings.prefixes.get_mut(&prefix)?;
+        if binding.label.is_none() {
+            binding.label = if is_own { Some(IMPLICIT_NULL) } else { self.labels.take() };
+            self.bound.extend(binding.label);
+        }
+        binding.label
+    }
+
+    /// Tells everybody who was not told.
+    fn tell(&mut self, prefix: Prefix, label: u32) {
+        for session in self.sessions.values_mut().filter(|it| it.is_operational()) {
+            let request = session.waiting.remove(&prefix);
+            if session.told.contains_key(&prefix) && request.is_none() {
+                continue;
+            }
+            let fecs = vec![Fec::Prefix(prefix)];
+            let said = LabelBody { fecs, label: Some(label), request, ..LabelBody::default() };
+            session.say(&Body::Label(MessageType::LabelMapping, said));
+            if session.told.insert(prefix, label).is_none() {
+                self.bindings.hold(label);
+            }
+        }
+    }
+}
