@@ -29,6 +29,10 @@ pub mod igp_packets;
 pub mod ims_registrations;
 pub mod ipsmgw_flows;
 pub mod ipsmgw_rows;
+pub mod isis_instance;
+pub mod isis_pdu;
+pub mod ldp_message;
+pub mod ldp_speaker;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
@@ -148,6 +152,10 @@ pub const TARGETS: &[Target] = &[
     target("ospf_packet", ospf_packet::run),
     target("ospf_instance", ospf_instance::run),
     target("igp_packets", igp_packets::run),
+    target("isis_pdu", isis_pdu::run),
+    target("isis_instance", isis_instance::run),
+    target("ldp_message", ldp_message::run),
+    target("ldp_speaker", ldp_speaker::run),
     target("spf_changes", spf_changes::run),
     target("policy_attributes", policy_attributes::run),
     target("mrt_records", mrt_records::run),

@@ -458,6 +458,116 @@ fn an_ospf_instance() {
     SEEDS.for_each(|seed| hold(seed, make, input));
 }
 
+#[test]
+fn an_isis_instance() {
+    use isis::pdu::{Hello, HelloKind, HelloTlvs, ThreeWay, ThreeWayState, write_hello};
+    use isis::{Advertised, AreaAddress, Authentication, CircuitSettings, In, Instance};
+    use isis::{Level, Levels, LinkType, NodeId, Prefix, Settings, Snpa, SystemId};
+    use machine::Duration;
+    let area = || AreaAddress::new(&[0x49, 0, 1]).expect("three octets");
+    let own = Snpa([2, 0, 0, 0, 0, 1]);
+    let make = || {
+        let settings = Settings::new(SystemId([0, 0, 0, 0, 0, 1]), area());
+        let mut made = Instance::new(settings, Time::from_millis(1)).expect("it can be");
+        for index in 1..4u32 {
+            let link = if index == 3 { LinkType::PointToPoint } else { LinkType::Broadcast };
+            let circuit = CircuitSettings { link, ..CircuitSettings::new(index, own) };
+            made.add_circuit(circuit).expect("it can be");
+        }
+        made
+    };
+    let input = |random: &mut Random| {
+        let circuit = u32::try_from(1 + random.below(3)).unwrap();
+        let number = u8::try_from(2 + random.below(3)).unwrap();
+        let system = SystemId([0, 0, 0, 0, 0, number]);
+        let prefix = Prefix::new([203, 0, 113, 0].into(), 24);
+        match random.below(11) {
+            0 => In::CircuitDown(circuit),
+            1 => In::NeighbourDown(circuit, system),
+            2 => In::Advertise(
+                prefix,
+                Advertised {
+                    metric: 1,
+                    is_external: true,
+                    tag: None,
+                    sid: None,
+                    levels: Levels::BOTH,
+                },
+            ),
+            3 => In::WithdrawAdvertised(prefix),
+            4 => In::Overload(random.chance(0.5)),
+            5 => In::RestartAhead(Duration::from_secs(3)),
+            6 | 7 => In::CircuitUp(circuit),
+            _ => {
+                let lan = NodeId { system, pseudonode: u8::from(random.chance(0.5)) };
+                let lan = HelloKind::Lan { priority: 64 + number, lan };
+                let (level, kind) = match random.below(3) {
+                    0 => (Some(Level::One), lan),
+                    1 => (Some(Level::Two), lan),
+                    _ => (None, HelloKind::PointToPoint { circuit: 1 }),
+                };
+                let state =
+                    if random.chance(0.5) { ThreeWayState::Up } else { ThreeWayState::Down };
+                let tlvs = HelloTlvs {
+                    areas: vec![area()],
+                    neighbours: vec![own],
+                    three_way: Some(ThreeWay { state, circuit: 7, neighbour: None }),
+                    ..HelloTlvs::default()
+                };
+                let hello = Hello { levels: Levels::BOTH, system, hold_s: 9, kind };
+                let octets = write_hello(level, &hello, &tlvs, 0, &Authentication::Null);
+                In::Pdu { circuit, source: Snpa([2, 0, 0, 0, 0, number]), octets }
+            }
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
+#[test]
+fn an_ldp_speaker() {
+    use ldp::codec::{Body, CommonHello, HelloBody, write_pdus};
+    use ldp::{ConnectionId, In, InterfaceSettings, LdpId, NextHop, Prefix, Settings, Speaker};
+    use std::net::Ipv4Addr;
+    let make = || Speaker::new(Settings::new(Ipv4Addr::new(9, 9, 9, 2))).expect("it can be");
+    let input = |random: &mut Random| {
+        let number = u8::try_from(random.below(3)).unwrap();
+        let index = u32::from(number);
+        let peer = LdpId::of(Ipv4Addr::new(9, 9, 9, 1 + 2 * number));
+        let gateway = Ipv4Addr::new(10, 0, number, 2).into();
+        let prefix = Prefix::new(Ipv4Addr::new(10, number, 0, 0).into(), 16);
+        let connection = ConnectionId { number: index, is_own: random.chance(0.5) };
+        match random.below(11) {
+            0 => In::InterfaceDown(index),
+            1 => In::Target(peer.router.into()),
+            2 => In::TargetGone(peer.router.into()),
+            3 => In::Connected(connection),
+            4 => In::Accepted(connection, peer.router.into()),
+            5 => In::Closed(connection),
+            6 => In::Octets(connection, vec![0, 1, 0, 10, 9, 9, 9, number, 0, 0, 2, 1, 0, 4]),
+            7 => In::Route(prefix, vec![NextHop { interface: index, gateway }]),
+            8 => In::NoRoute(prefix),
+            9 => {
+                let addresses = vec![Ipv4Addr::new(10, 0, number, 1).into()];
+                In::InterfaceUp(InterfaceSettings {
+                    index,
+                    is_ipv4: true,
+                    is_ipv6: false,
+                    addresses,
+                })
+            }
+            _ => {
+                let common = CommonHello { hold_s: 9, has_gtsm: true, ..CommonHello::default() };
+                let ipv4 = Some(peer.router);
+                let body = HelloBody { common, ipv4, ..HelloBody::default() };
+                let octets = write_pdus(peer, &[Body::Hello(body).write(1)], 4_096);
+                let (interface, source, is_multicast, hop_limit) = (index, gateway, true, 255);
+                In::Datagram { interface, source, is_multicast, hop_limit, octets }
+            }
+        }
+    };
+    SEEDS.for_each(|seed| hold(seed, make, input));
+}
+
 /// An end of a connection of TCP, with what leaves.
 struct TcpEnd(tcp::Connection);
 

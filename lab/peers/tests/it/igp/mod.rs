@@ -3,6 +3,7 @@
 
 mod bfd;
 mod daemons;
+mod isis;
 mod ospf;
 mod wire;
 

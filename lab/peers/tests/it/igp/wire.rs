@@ -67,6 +67,31 @@ impl Wire {
         }
     }
 
+    /// Our link-layer address.
+    pub const fn mac(&self) -> [u8; 6] {
+        self.macs[0]
+    }
+
+    /// Sends a frame of IEEE 802.3, whose content `llc` stands in front of.
+    pub fn send_llc(&self, to: [u8; 6], llc: [u8; 3], content: &[u8]) {
+        let length = u16::try_from(llc.len() + content.len()).unwrap().to_be_bytes();
+        self.frame(to, length, &[&llc, content].concat());
+    }
+
+    /// What has come in frames of IEEE 802.3 with `llc`, and from whom.
+    pub fn receive_llc(&mut self, llc: [u8; 3]) -> Vec<([u8; 6], Vec<u8>)> {
+        self.batch.receive(&self.socket).unwrap();
+        let frames = self.batch.frames().map(|it| [it.head, it.tail].concat());
+        let take = |frame: Vec<u8>| {
+            let (head, content) = frame.split_at_checked(ETHERNET)?;
+            let length = usize::from(u16::from_be_bytes([head[12], head[13]]));
+            let content = content.get(..length).filter(|_| length <= 1_500)?;
+            let source = <[u8; 6]>::try_from(&head[6..12]).ok()?;
+            Some((source, content.strip_prefix(&llc)?.to_vec()))
+        };
+        frames.filter(|_| !self.is_cut).filter_map(take).collect()
+    }
+
     /// What has come.
     pub fn receive(&mut self) -> Vec<Arrived> {
         self.batch.receive(&self.socket).unwrap();
