@@ -90,6 +90,18 @@ export function drops(nodes: PlaneNode[], ports: PlanePort[]): Drop[] {
     .sort((a, b) => b.packets - a.packets);
 }
 
+/** Packets that a node has dropped, without those that the router took itself. */
+export function droppedBy(node: PlaneNode): number {
+  return drops([node], [])
+    .filter((drop) => !isTaken(drop.reason))
+    .reduce((sum, drop) => sum + drop.packets, 0);
+}
+
+/** A reason with the names of protocols as they are written. */
+export function spelled(reason: string): string {
+  return reason.replace(/\b(arp|nd)\b/g, (name) => name.toUpperCase());
+}
+
 /** Packets that a port has lost, in and out. */
 export function lost(port: PlanePort): number {
   return drops([], [port]).reduce((sum, drop) => sum + drop.packets, 0);

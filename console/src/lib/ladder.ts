@@ -346,6 +346,10 @@ function arrowOf(
   };
 }
 
+/** How far a way through that begins and ends at one line bends, and how far from it its time is. */
+const BEND_PX = 10;
+const BESIDE_PX = 30;
+
 /** Through Tandem: from where a message came in to where its pair went out. */
 function linksOf(arrows: Arrow[]): Link[] {
   const byNumber = new Map(arrows.map((arrow) => [arrow.message.n, arrow]));
@@ -354,7 +358,10 @@ function linksOf(arrows: Arrow[]): Link[] {
     if (!pair || pair.y <= arrow.y || arrow.message.retransmission_of !== null) return [];
     if (pair.message.retransmission_of !== null) return [];
     const middle = (arrow.x2 + pair.x1) / 2;
-    const bend = arrow.x2 === pair.x1 ? 10 : 0;
+    // Into and out of one line: it bends to the side where the message did not come from, and its
+    // time stands beside it.
+    const side = arrow.x2 !== pair.x1 ? 0 : arrow.x1 <= arrow.x2 ? 1 : -1;
+    const bend = side * BEND_PX;
     const path =
       `M${arrow.x2} ${arrow.y}C${middle + bend} ${arrow.y} ` +
       `${middle + bend} ${pair.y} ${pair.x1} ${pair.y}`;
@@ -364,7 +371,7 @@ function linksOf(arrows: Arrow[]): Link[] {
         to: pair.message.n,
         class: arrow.class,
         path,
-        x: middle + bend,
+        x: middle + side * BESIDE_PX,
         y: (arrow.y + pair.y) / 2,
         took_us: pair.message.at_us - arrow.message.at_us,
       },

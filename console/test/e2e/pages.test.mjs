@@ -224,7 +224,7 @@ test('functions without anything configured say what is missing, in their words'
     ['/peers', 'No peers yet'],
     ['/routes', 'No routes of ipv4-unicast'],
     ['/registrations', 'Nobody is registered'],
-    ['/registrations?view=ims', 'No phone has a security agreement'],
+    ['/registrations?view=ims', 'No phone of IMS has come'],
     ['/media', 'The forwarder is away'],
     ['/media?view=worst', 'No call has figures yet'],
     ['/media?view=streams', 'No streams'],

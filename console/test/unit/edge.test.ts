@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 import type { PlaneNode, PlanePort } from '../../src/lib/api';
-import { driver, drops, isTaken, lost, matches, traces, way } from '../../src/lib/edge';
+import {
+  driver,
+  droppedBy,
+  drops,
+  isTaken,
+  lost,
+  matches,
+  spelled,
+  traces,
+  way,
+} from '../../src/lib/edge';
 import { Meter } from '../../src/lib/meter';
 
 const port = {
@@ -18,6 +28,12 @@ test('drops of nodes and losses of ports are one list, the most first', () => {
     { reason: 'not received: queue full', where: 'port ge0', packets: 3 },
   ]);
   expect([lost(port), driver(port)]).toEqual([3, 'AF_XDP']);
+});
+
+test('what the router takes itself is not dropped by a node', () => {
+  const node = { node: 'nd-input', dropped: { 'nd heard': 6, 'hop limit is not 255': 1 } };
+  expect(droppedBy(node as unknown as PlaneNode)).toBe(1);
+  expect(spelled('nd heard')).toBe('ND heard');
 });
 
 test('ways and rules are told in words', () => {

@@ -150,6 +150,19 @@ describe('rows', () => {
     expect(links.map(({ from, to }) => [from, to])).toEqual([[0, 1]]);
   });
 
+  it('tell the time through one line beside it, where no message stands', () => {
+    const hosts = [host('core', null), host('gateway', null, true)];
+    const trail = detail(hosts, [
+      message(0, 0, 0, 1, { pair: 1 }),
+      message(1, 3, 1, 0, { pair: 2 }),
+      message(2, 5, 0, 1),
+    ]);
+    const { links, columns } = layout(trail, 400, ALL);
+    const [near, far] = columns.map((column) => column.x);
+    expect(links[0]?.x).toBeGreaterThan((far ?? 0) + 20);
+    expect(links[1]?.x).toBeLessThan((near ?? 0) - 20);
+  });
+
   it('draw a message to oneself as a loop', () => {
     const [arrow] = layout(detail([host('a', null)], [message(0, 0, 0, 0)]), 300, ALL).arrows;
     expect(arrow?.loop).toBe(true);
