@@ -39,6 +39,21 @@ fn a_stranger_takes_the_path_of_a_changed_configuration() {
     read_part(PAGE, "A changed configuration");
 }
 
+/// A next hop that does not answer is asked again after ten seconds, and calls fail meanwhile: a
+/// reader who takes longer than a test for the next box would meet that.
+#[test]
+fn what_a_session_controller_asks_is_there_before_it_asks() {
+    let page = include_str!("../../../docs/start.md");
+    for (path, answerer) in [
+        ("A session border controller", "sipp -sn uas "),
+        ("Media of calls", "ip netns exec bob baresip "),
+    ] {
+        let path = page.split("\n## ").find(|part| part.starts_with(path)).unwrap();
+        let at = |words| path.find(words).unwrap_or_else(|| panic!("there is no `{words}`"));
+        assert!(at(answerer) < at("tandem run "), "`{answerer}` comes too late");
+    }
+}
+
 #[test]
 fn every_path_of_the_page_is_taken_by_a_test() {
     let page = include_str!("../../../docs/start.md");
