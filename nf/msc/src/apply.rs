@@ -5,7 +5,7 @@ use crate::config::NG_PORT;
 use crate::controllers::{Controller, KeyId};
 use crate::driven::{Driven, Turn, Uses};
 use crate::flows::{self, Flows};
-use crate::keying::Received;
+use crate::keying::class_of;
 use crate::lease::Lessee;
 use crate::links::Heard;
 use crate::measures::Last;
@@ -13,8 +13,9 @@ use crate::metrics::Metric;
 use crate::over::Over;
 use crate::streams::{Changed, Owner, Refusal};
 use crate::transcoding::{Digit, Of};
-use anchor::Side;
 use anchor::row::{self, Load, Message, StreamId};
+use anchor::{End, Local, Side};
+use handshake::{Came, Change, Received};
 use machine::bucket::Rate;
 use machine::{Duration, Time};
 use ng::Effect;
@@ -305,7 +306,7 @@ impl MediaController {
                     self.code(now, Of { lessee, id: heir.stream }, out);
                     continue;
                 }
-                self.keying.forget(local);
+                self.keying.forget(local, out);
                 self.measures.unprotected.forget(local);
                 let owner = Owner { lessee, stream: id, side };
                 let over = Over { owner, stream: stream.clone(), at: now };
@@ -356,17 +357,38 @@ impl MediaController {
     /// Whoever begins a handshake of a stream does, when it is known with whom.
     fn stands(&mut self, now: Time, lessee: Lessee, id: StreamId, out: &mut Effects) {
         let Some(stream) = self.streams.at(lessee, id) else { return };
-        let shakes = |end: &anchor::End| {
-            matches!(end.guard, anchor::Guard::Dtls { .. }) || self.keying.has(end.local)
-        };
-        if !stream.ends.iter().any(shakes) {
-            return;
+        if stream.ends.iter().any(|end| self.keying.concerns(end)) {
+            stream.ends.iter().for_each(|end| self.end_stands(now, end, out));
         }
-        let locals = Side::BOTH.map(|side| stream.end(side).local);
-        let places = locals.map(|it| self.streams.addresses.place(it.address, it.port));
-        let agreed = Side::BOTH.map(|side| self.streams.agreement.of(stream.end(side)));
-        let came = self.keying.stands(now, &stream, places, agreed, out);
+    }
+
+    fn end_stands(&mut self, now: Time, end: &End, out: &mut Effects) {
+        let place = self.streams.addresses.place(end.local.address, end.local.port);
+        let known = self.streams.agreement.of(end).into();
+        let came = self.keying.stands(now, end, place, known, out);
         self.agreed(now, came, out);
+    }
+
+    /// Whose checks and handshakes a port has is told how its end stands, or that there is none.
+    pub(crate) fn tell_end(&mut self, now: Time, local: Local, out: &mut Effects) {
+        match self.end_at(local) {
+            Some(end) => self.end_stands(now, &end, out),
+            None => self.keying.is_gone(local, out),
+        }
+    }
+
+    fn end_at(&self, local: Local) -> Option<End> {
+        let owner = self.streams.owner(local)?;
+        Some(self.streams.at(owner.lessee, owner.stream)?.end(owner.side).clone())
+    }
+
+    /// A further shard says what came of an end. What was agreed with one that is described in
+    /// another way by now is of no use.
+    pub(crate) fn worked(&mut self, now: Time, from: u16, work: &[u8], out: &mut Effects) {
+        let mut changes = self.keying.worked(now, from, work, out);
+        let is_its = |it: &Change| self.end_at(it.end.local).is_some_and(|end| it.is_of(&end));
+        changes.retain(|it| self.pair.serves() && is_its(it));
+        self.agreed(now, Came { changes, ..Came::default() }, out);
     }
 
     /// Something came up by the door: a check, or a record of DTLS.
@@ -389,19 +411,20 @@ impl MediaController {
         let Some(owner) = self.streams.owner(anchor::Local { address, port }) else { return };
         let Some(stream) = self.streams.at(owner.lessee, owner.stream) else { return };
         let end = stream.end(owner.side);
-        let agreed = self.streams.agreement.of(end);
-        let is_rtcp = end.local.port != port;
-        let received = Received { datagram: &datagram, end, place, is_rtcp, agreed };
-        let came = self.keying.packet(now, record, &received, &mut self.random, out);
+        let known = self.streams.agreement.of(end).into();
+        let (class, is_rtcp) = (class_of(&record), end.local.port != port);
+        let received = Received { class, datagram: &datagram, end, place, is_rtcp, known };
+        let came = self.keying.packet(now, &received, out);
         self.agreed(now, came, out);
     }
 
     /// What checks and handshakes agreed on changes flows.
-    pub(crate) fn agreed(&mut self, now: Time, came: crate::keying::Came, out: &mut Effects) {
+    pub(crate) fn agreed(&mut self, now: Time, came: Came, out: &mut Effects) {
         self.shown.metrics.add(Metric::DtlsFailed, came.failures);
         self.shown.metrics.add(Metric::DtlsUnsuited, came.unsuited);
         self.shown.metrics.add(Metric::PacketsPostponed, came.postponed);
-        for (local, change) in came.changes {
+        for change in came.changes {
+            let local = change.end.local;
             let programs = self.streams.agree(local, |kept| change.apply(kept));
             self.tell_agreed(local, out);
             self.dataplane.tell(now, out, &programs);

@@ -65,6 +65,15 @@ rows! {
         streams: usize,
     }
 
+    /// Checks of ICE and handshakes of DTLS, as one shard has them.
+    pub(crate) struct MediaHandshakesRow {
+        shard: u16,
+        /// Ends with checks.
+        checks: usize,
+        /// Handshakes that go on, or whose association stands.
+        handshakes: usize,
+    }
+
     /// A stream, with both of its ends.
     pub(crate) struct MediaStreamRow {
         /// The number of its call: its trail in the service assurance.
@@ -120,6 +129,8 @@ questions! {
     ] -> MediaStreamRow, |it, asked| it.stream_row(asked.1);
     /// What the forwarder refused, and what commands of NG said that is not done.
     Ask "media/refusals" [] -> Vec<MediaRefusalRow>, |it, _| Ok(it.refusals());
+    /// Checks and handshakes of ends, shard by shard.
+    Ask "media/handshakes" [] -> Vec<MediaHandshakesRow>, |it, _| Ok(vec![it.handshakes()]);
     /// The other node of the pair is about to serve.
     Internal "hand-over" [Parameter::text("left", "what is left to it").required()]
         -> Vec<MediaHandOverRow>, |it, asked| it.hand_over(asked.0, asked.1);
@@ -146,7 +157,21 @@ pub fn questions() -> Vec<Question> {
     question::listed(QUESTIONS).chain(dataplane::questions()).collect()
 }
 
+/// The question that every shard answers.
+pub(crate) const HANDSHAKES: &str = "media/handshakes";
+
+impl MediaHandshakesRow {
+    /// So many ends with checks, and handshakes, of a shard.
+    pub(crate) const fn of(shard: u16, ends: (usize, usize)) -> Self {
+        Self { shard, checks: ends.0, handshakes: ends.1 }
+    }
+}
+
 impl MediaController {
+    fn handshakes(&self) -> MediaHandshakesRow {
+        MediaHandshakesRow::of(0, self.keying.len())
+    }
+
     /// Answers a question, or has the forwarder asked: then the answer comes later.
     pub(crate) fn answer(
         &mut self,

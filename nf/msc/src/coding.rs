@@ -9,9 +9,9 @@
 //! source. Else only what must be coded anew is handed up. What is handed up and nobody is told of
 //! ends there: so are digits taken out.
 
-use crate::agreement::Agreement;
 use anchor::{Action, Codec, Dtmf, Payload, Side, Stream};
 use codec::{Digits, End, Events, Format};
+use handshake::Agreement;
 use media::PayloadTypes;
 
 /// Whether a payload has sound, not what goes beside it.

@@ -30,8 +30,13 @@ pub(crate) const CAPTURE_PORT: PortId = PortId(3);
 pub struct Msc {
     /// Name of the function, unique in the site.
     pub name: String,
-    /// Core to pin its thread to; empty leaves it to the kernel. Those of the forwarder are its
-    /// own.
+    /// Number of shards, threads that share nothing, 1 to 16: of several the first has leases,
+    /// streams and the forwarder, the others checks of ICE and handshakes of DTLS, which calls of
+    /// browsers have. Without such calls further ones have nothing to do.
+    #[serde(default = "one")]
+    pub shards: u16,
+    /// Cores to pin the shards to, in order; empty leaves it to the kernel. Those of the forwarder
+    /// are its own.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// Where session controllers connect: `127.0.0.1:2970`; absent: nowhere.
@@ -223,6 +228,10 @@ pub struct Group {
     /// The routing table of its addresses; absent: the global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vrf: Option<String>,
+}
+
+const fn one() -> u16 {
+    1
 }
 
 fn ports() -> String {

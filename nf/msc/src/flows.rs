@@ -11,10 +11,10 @@
 //! leaves it from other ports than the rest are branches.
 
 use crate::addresses::Addresses;
-use crate::agreement::Agreement;
 use crate::coding;
 use anchor::{Action, Codec, Dtmf, End, Flow, Guard, Local, Payload, Rtcp, Side, Stream};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use handshake::Agreement;
 use machine::Duration;
 use media::program::{
     BRANCHES_MAX, Branch, FEATURE, FlowSaid, Guard as FlowGuard, Keys, Name, PAYLOADS_MAX, Place,

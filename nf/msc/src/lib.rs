@@ -16,7 +16,6 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod addresses;
-mod agreement;
 mod alarms;
 mod apply;
 mod ask;
@@ -36,6 +35,8 @@ mod noticed;
 mod over;
 mod pair;
 mod rate;
+mod shard;
+mod shards;
 mod standby;
 mod state;
 mod streams;
@@ -48,6 +49,8 @@ pub use config::Msc;
 pub use links::LINKS_MAX;
 pub use media::program::CLASS_FRAMES;
 pub use metrics::{ControllerMetric, GroupMetric, Metric};
+pub use shard::{Shard, start};
+pub use shards::Further;
 pub use state::State;
 
 use authentication::Keys;
@@ -66,10 +69,7 @@ use pair::{Pair, Role};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use rate::PacketRate;
-use runtime::{
-    Answered, Ask, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
-    RuntimeError, Seed, ShardSpec, Ticket,
-};
+use runtime::{Answered, Ask, Effects, Flow, Frame, Function, In, Mirrored, PortId, Seed, Ticket};
 use std::sync::Arc;
 use streams::Streams;
 use trail::Capture;
@@ -171,6 +171,9 @@ impl MediaController {
     #[must_use]
     pub fn new(seed: Seed, settings: Arc<Settings>) -> Self {
         let mut random = ChaCha12Rng::from_seed(seed.random);
+        let mut of_ends = [0; 32];
+        random.fill_bytes(&mut of_ends);
+        let drawn = ChaCha12Rng::from_seed(of_ends);
         let mut dataplane = Dataplane::new(seed.now, settings.launch.clone(), CHANNELS);
         dataplane.hold();
         let mut streams = Streams::new();
@@ -181,7 +184,7 @@ impl MediaController {
         let certificate = settings.certificate.clone();
         let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));
         Self {
-            keying: Keying::new(seed.now, door, certificate),
+            keying: Keying::new(seed.now, door, certificate, drawn, seed.shards),
             transcoding: Transcoding::new(
                 seed.now,
                 TRANSCODER,
@@ -403,6 +406,11 @@ impl Function for MediaController {
             In::Up { flow } if flow.port == CONTROL_PORT => self.connected(now, flow, out),
             In::Down { flow, .. } if flow.port == CONTROL_PORT => self.disconnected(now, &flow),
             In::Channel { port, event } => self.channel(now, port, event, out),
+            In::Work { from, work } => self.worked(now, from, work, out),
+            In::HandedBack { to, work } => {
+                let is_lost = self.keying.handed_back(now, to, work);
+                self.shown.metrics.add(Metric::PacketsPostponed, is_lost.into());
+            }
             In::Drain => {
                 self.is_draining = true;
                 self.tell_load(now, out);
@@ -420,8 +428,9 @@ impl Function for MediaController {
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.dataplane.tick(now, out);
         self.transcoding.tick(now, out);
-        let came = self.keying.tick(now, out);
+        let (came, owed) = self.keying.tick(now, out);
         self.agreed(now, came, out);
+        owed.into_iter().for_each(|it| self.tell_end(now, it, out));
         if self.pair.serves() {
             self.end_calls(now, out);
             self.tell_ended(now, out);
@@ -523,17 +532,4 @@ impl Function for MediaController {
             .chain(self.dataplane.cells())
             .collect()
     }
-}
-
-/// Starts it. The loop of a shard is compiled here, with this crate's optimisation, not where a
-/// site is put together.
-///
-/// # Errors
-/// As [`runtime::start`].
-pub fn start(
-    spec: ShardSpec,
-    config: Arc<Settings>,
-    make: Make<MediaController>,
-) -> Result<Running<MediaController>, RuntimeError> {
-    runtime::start(spec, config, move |seed, config| make(seed, config))
 }

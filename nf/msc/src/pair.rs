@@ -12,13 +12,13 @@
 //! and begins another life, for which session controllers agree on other keys.
 
 use crate::MediaController;
-use crate::agreement::Kept;
 use crate::lease::Lessee;
 use crate::metrics::Metric;
 use crate::transcoding::Of;
 use anchor::row::StreamId;
 use anchor::{Local, Side};
 use codec::Numbers;
+use handshake::Kept;
 use machine::Time;
 use media::program::{Duty, LATE, Said, Snapshot, Tokens};
 use nodes::Token;

@@ -48,7 +48,7 @@ impl MediaController {
         self.links.close_all(out);
         self.early.clear();
         self.controllers.leave_all(now);
-        self.keying.forget_all();
+        self.keying.forget_all(out);
         self.held_until = None;
         self.say(now, out);
         // What the forwarder remembers is no life that a later control may go on with.
@@ -214,7 +214,7 @@ impl MediaController {
             for side in Side::BOTH {
                 let local = stream.end(side).local;
                 if self.streams.owner(local).is_none() {
-                    self.keying.forget(local);
+                    self.keying.forget(local, out);
                     let places = self.places_of(local);
                     self.measures.end(now, local, &places);
                 }

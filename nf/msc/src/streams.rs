@@ -7,12 +7,12 @@
 //! A stream is kept as the octets that say it: that is what its budget counts, and little.
 
 use crate::addresses::Addresses;
-use crate::agreement::{Agreement, Kept};
 use crate::config::{Limits, Msc};
 use crate::flows::{self, Flows};
 use crate::lease::{Book, Lessee};
 use anchor::row::{Done, Standing, StreamId, read_stream, read_trace, write_stream};
 use anchor::{Local, Side, Stream, Trace};
+use handshake::{Agreement, Kept};
 use hashbrown::HashMap;
 use machine::{Duration, Time};
 use media::program::Snapshot;

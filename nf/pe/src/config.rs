@@ -30,6 +30,9 @@ use std::net::IpAddr;
 pub struct Pe {
     /// Name of the function, unique in the site.
     pub name: String,
+    /// Threads of the control, which is one and has little to do: `workers` are those that forward.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub shards: u16,
     /// Threads that forward. Each needs a queue of every port; changes with a restart of the
     /// forwarder.
     #[serde(default = "one")]
@@ -110,6 +113,10 @@ pub struct Pe {
     /// What the control plane accepts; a class that is not named keeps its default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<Protection>,
+}
+
+const fn is_one(it: &u16) -> bool {
+    *it == 1
 }
 
 const fn one() -> u16 {

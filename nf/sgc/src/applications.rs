@@ -6,7 +6,7 @@
 //! ```
 
 use crate::config::Sgc;
-use crate::config::application::{Absent, subsystem_of_tag};
+use crate::config::application::subsystem_of_tag;
 use crate::shards::{AGAIN, REFUSED};
 use authentication::Keys;
 use machine::Time;
@@ -16,6 +16,7 @@ use sccp::{ConnectionEvent, ConnectionInput, Disconnect};
 use std::collections::{BTreeMap, BTreeSet};
 use tcap::{Out, Transactions};
 use tcu::{Application, Indication, Side, Wanted};
+use tcu_stack::serving::Absent;
 
 /// What secrets of applications are drawn for: nothing else is made with this label.
 const SECRET_LABEL: &[u8] = b"sgc applications";
@@ -96,7 +97,7 @@ impl Applications {
         side: &mut Side<'_>,
     ) -> Vec<Wanted> {
         let mut wanted = Vec::new();
-        let here = |it: &&crate::config::application::Application| next.is_at(it, shard);
+        let here = |it: &&tcu_stack::serving::Application| next.is_at(it, shard);
         let stays = |name: &String, served: &Served| {
             let same = next.application.iter().filter(here).find(|it| it.name == *name);
             let subsystem = same.and_then(|it| next.subsystem_of(it));
@@ -112,7 +113,7 @@ impl Applications {
         }
         for it in next.application.iter().filter(here) {
             let Some(subsystem) = next.subsystem_of(it) else { continue };
-            let settings = it.settings(next, subsystem, shard);
+            let settings = next.application_settings(it, subsystem, shard);
             match self.all.get_mut(&it.name) {
                 Some(served) => {
                     served.end.set_settings(now, settings, side);

@@ -5,7 +5,6 @@ use crate::Gateway;
 use crate::alarms::blocked_why;
 use crate::clustered::DrainRow;
 use crate::config::{Carriage, PeerRole, Sgc, show_network};
-use crate::doors::{ApplicationRow, InstanceRow};
 use crate::metrics::Metric;
 use crate::operations;
 use crate::ping::PingRow;
@@ -29,6 +28,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tcu_stack::serving::{ApplicationRow, InstanceRow};
 
 /// Whose title a rule translates.
 const OF: Form = Form::OneOf(&["called", "calling"]);

@@ -1,6 +1,6 @@
 //! The `[[sgc]]` section of a site file: its shape and its help (the doc comments).
 
-pub mod application;
+pub(crate) mod application;
 mod doubts;
 mod needs;
 mod point_code;
@@ -79,7 +79,7 @@ pub struct Sgc {
     pub subsystem: Vec<sccp::Subsystem>,
     /// Applications: programs that take the dialogues of subsystems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub application: Vec<application::Application>,
+    pub application: Vec<tcu_stack::serving::Application>,
     /// The cluster that this node belongs to; absent: it is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<cluster::config::Cluster>,
@@ -313,7 +313,7 @@ impl Sgc {
                 }
             }
         }
-        ports.extend(self.application_ports());
+        ports.extend(self.serving().ports());
         ports.extend(self.capture_settings().flow.iter().map(trail::port_of));
         ports
     }

@@ -319,13 +319,13 @@ impl Function for Gateway {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
         match config::application::is_door(port) {
-            true => doors::frame(buffer),
+            true => tcu_stack::frame(buffer),
             false => m3ua_stack::frame(buffer),
         }
     }
 
     fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
-        !config::application::is_door(port) || tcu::ends_within(buffer, seen)
+        !config::application::is_door(port) || tcu_stack::ends_frame(buffer, seen)
     }
 
     fn steer(config: &Sgc, flow: &Flow, _bytes: &[u8], shards: u16) -> Option<u16> {
@@ -333,7 +333,7 @@ impl Function for Gateway {
             // Of several shards, each has its own way to the collector.
             CAPTURE_PORT if shards > 1 => None,
             port if shards > 1 && config::application::is_door(port) => {
-                Some(config.shard_of_door(port))
+                Some(config.serving().shard_of_port(port))
             }
             _ => Some(0),
         }

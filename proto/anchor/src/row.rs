@@ -57,7 +57,7 @@ pub use message::{
     SESSION_CONTROLLER, proved, read, write,
 };
 pub use standing::{Done, Standing};
-pub use stream::{read_stream, read_trace, write_stream};
+pub use stream::{read_end, read_stream, read_trace, write_end, write_stream};
 
 /// The version of this language. From 2 on a media controller says something every
 /// [`BEAT`](crate::row::BEAT), if it is nothing but an `Ack` of what is acknowledged already.

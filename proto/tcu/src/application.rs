@@ -29,7 +29,7 @@ pub use connections::Network;
 pub use greeting::GREETING_MAX;
 pub use notice::{Happened, Notice};
 pub use replica::application_of;
-pub use settings::{Absent, Count, Settings};
+pub use settings::{Count, Settings};
 pub use status::{InstanceStatus, Status};
 pub use tally::{Failures, Operations, Tally};
 

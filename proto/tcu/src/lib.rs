@@ -31,8 +31,8 @@ mod spelling;
 mod tagged;
 
 pub use application::{
-    Absent, Application, Count, Failures, GREETING_MAX, Happened, InstanceId, InstanceStatus,
-    Network, Notice, Operations, Settings, Side, Status, Tally, Wanted, application_of,
+    Application, Count, Failures, GREETING_MAX, Happened, InstanceId, InstanceStatus, Network,
+    Notice, Operations, Settings, Side, Status, Tally, Wanted, application_of,
 };
 pub use client::{Client, ClientEvent};
 pub use frame::{Cut, MESSAGE_OCTETS_MAX, cut, ends_within};

@@ -1,4 +1,5 @@
-//! A function as an application on TCAP: its links to signalling gateways, over TCP and TLS.
+//! TC-user links of a function, from either side: to the applications of signalling gateways, over
+//! TCP and TLS, and, of a gateway itself, from the instances of its applications ([`serving`]).
 //!
 //! ```text
 //!   ports ─→ step ─→ Link ─ tcu::Client ─→ Indication ─→ indication ─→ function
@@ -17,6 +18,7 @@
 pub mod config;
 mod link;
 mod links;
+pub mod serving;
 
 pub use links::{Counts, Links, TcuLinkRow};
 

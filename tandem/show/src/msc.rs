@@ -28,6 +28,17 @@ pub const REFUSALS: Listing = Listing::new(
     &[plain("function", "FUNCTION"), plain("what", "WHAT"), plain("why", "WHY")],
 );
 
+/// Checks and handshakes, shard by shard.
+pub const HANDSHAKES: Listing = Listing::new(
+    "no shard answers",
+    &[
+        plain("function", "FUNCTION"),
+        plain("shard", "SHARD"),
+        plain("checks", "CHECKS"),
+        plain("handshakes", "HANDSHAKES"),
+    ],
+);
+
 /// Streams, with both of their ends.
 pub const STREAMS: Listing = Listing::new(
     "no stream stands",
@@ -139,5 +150,8 @@ mod tests {
         assert!(cells.iter().all(|cell| shown.contains(cell)), "{shown}");
         let row = json!({"function": "msc1", "what": "a flow", "why": "no range has its port"});
         assert!(table(&LOOK, &[row], &REFUSALS).contains("no range has its port"));
+        let row = json!({"function": "msc1", "shard": 3, "checks": 12, "handshakes": 7});
+        let shown = table(&LOOK, &[row], &HANDSHAKES);
+        assert!(["3", "12", "7"].iter().all(|cell| shown.contains(cell)), "{shown}");
     }
 }

@@ -13,7 +13,7 @@ use config::keys::{self, Unusable};
 use config::need;
 use config::{Issue, ListenAddress};
 use msc::config::{ForwarderStart, Msc, Tls, TranscoderStart};
-use msc::{Certificate, MediaController, Settings};
+use msc::{Certificate, Settings, Shard};
 use question::Question;
 use runtime::{PortSpec, ReplicationRef, ShardSpec, StreamLimits};
 use std::fs;
@@ -28,7 +28,7 @@ use tls::Context;
 const QUEUE_OCTETS_MAX: usize = 16 << 20;
 
 impl Kind for Msc {
-    type Function = MediaController;
+    type Function = Shard;
     type Words = words::MscWords;
     const PAIRED: bool = true;
     const STARTS_FIRST: bool = true;
@@ -160,6 +160,7 @@ impl Kind for Msc {
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         let (old, next) = (&self.forwarder, &new.forwarder);
         first_changed([
+            ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("forwarder.workers", old.workers == next.workers),
             ("forwarder.cores", old.cores == next.cores),
@@ -186,9 +187,10 @@ impl Kind for Msc {
             config.certificate = Some(made.map_err(StartError::Prepare)?);
         }
         let prepare = prepare(config.launch.clone(), context);
-        let node = paired::node(self.replica.as_ref(), 1, &context.directory)?;
+        let node = paired::node(self.replica.as_ref(), self.shards, &context.directory)?;
         let spec = ShardSpec {
             name: self.name.clone(),
+            shards: self.shards,
             cores: self.cores.clone(),
             ports: config.msc.ports(),
             mirror: node.clone().map(|node| ReplicationRef(node)),
@@ -202,8 +204,7 @@ impl Kind for Msc {
             ..ShardSpec::default()
         };
         let kind = FunctionKind { prepare, ..FunctionKind::new(key, <Self as Kind>::questions()) };
-        let unit =
-            Supervised::start(kind, spec, Arc::new(config), MediaController::new, msc::start)?;
+        let unit = Supervised::start(kind, spec, Arc::new(config), Shard::new, msc::start)?;
         Ok(Started::from(unit).paired(node))
     }
 }

@@ -22,12 +22,16 @@ const ADDRESSES_MAX: usize = 256;
 /// Pairs of a block.
 const BLOCK_PAIRS: core::ops::RangeInclusive<u16> = 16..=4_096;
 
+/// Shards, least and most.
+const SHARDS: core::ops::RangeInclusive<u16> = 1..=16;
+
 type Issues<'a> = &'a mut Vec<Issue>;
 
 impl Msc {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         is_name("name", &self.name, issues);
+        self.validate_shards(issues);
         self.validate_doors(issues);
         self.validate_forwarder(issues);
         unique("port", self.port.iter().map(|it| &it.name), issues);
@@ -77,6 +81,18 @@ impl Msc {
                     issues.push(Issue::new(format!("group[{at}].addresses[{n}]"), what, hint));
                 }
             }
+        }
+    }
+
+    fn validate_shards(&self, issues: Issues<'_>) {
+        if !SHARDS.contains(&self.shards) {
+            let (least, most) = (SHARDS.start(), SHARDS.end());
+            let what = format!("{} is out of range", self.shards);
+            issues.push(Issue::new("shards", what, format!("use {least} to {most}")));
+        }
+        if self.cores.len() > usize::from(self.shards.max(1)) {
+            let what = format!("more cores than shards, of which there are {}", self.shards);
+            issues.push(Issue::new("cores", what, "name one for each shard, or none"));
         }
     }
 

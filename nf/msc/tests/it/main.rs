@@ -7,6 +7,7 @@ mod graph;
 mod keyed;
 mod pair;
 mod seeds;
+mod shards;
 mod standing;
 mod trails;
 
@@ -21,7 +22,7 @@ use forwarder::ipc::{self, Reply, Request};
 use machine::{Duration, Time};
 use media::program::{Duty, FEATURE, FlowSaid, Name, Notice, Range, Said, Tokens};
 use msc::config::{CONTROL_PORT, Msc, NG_PORT};
-use msc::{CHANNELS, Certificate, MediaController, Settings, TRANSCODER};
+use msc::{CHANNELS, Certificate, Settings, TRANSCODER};
 use nodes::Program;
 use nodes::program::{Item, Removed};
 use runtime::{
@@ -145,7 +146,7 @@ impl Plane {
 
 /// A controller, its forwarder, and the numbers of messages of its connections.
 struct World {
-    msc: MediaController,
+    msc: shards::Shards,
     settings: Arc<Settings>,
     now: Time,
     out: Effects,
@@ -176,8 +177,7 @@ impl World {
         // Two nodes of a pair draw apart.
         let node = settings.msc.replica.as_ref().and_then(|it| it.listen.bytes().last());
         let random = [now.as_millis() as u8 ^ node.unwrap_or(0); 32];
-        let seed = Seed { shard: 0, shards: 1, random, now };
-        let msc = MediaController::new(seed, Arc::clone(&settings));
+        let msc = shards::Shards::new(Arc::clone(&settings), random, now);
         let (said, heard, closed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let (out, replies, sent) = (Effects::default(), Vec::new(), Vec::new());
         let coded = Vec::new();

@@ -35,6 +35,10 @@ impl Pe {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         is_name("name", &self.name, issues);
+        if self.shards != 1 {
+            let what = "the control of a forwarder is one thread: it has one table to say";
+            issues.push(Issue::new("shards", what, "leave it out; `workers` forward packets"));
+        }
         self.validate_own(issues);
         self.validate_names(issues);
         section::validate(&self.port, self.frame_octets, issues);

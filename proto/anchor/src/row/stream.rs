@@ -139,7 +139,8 @@ fn row<T>(value: &[u8], of: impl Fn(u8) -> Option<T>) -> Result<T, Malformed> {
     of(number(value)?).ok_or(violation("a row is not known"))
 }
 
-fn write_end(end: &End, out: &mut Vec<u8>) {
+/// Appends an end.
+pub fn write_end(end: &End, out: &mut Vec<u8>) {
     field::nested(out, end_tag::LOCAL, |out| {
         out.extend_from_slice(&end.local.address.to_be_bytes());
         out.extend_from_slice(&end.local.port.to_be_bytes());
@@ -250,7 +251,11 @@ struct GuardDraft {
     role: Option<Role>,
 }
 
-fn read_end(octets: &[u8]) -> Result<End, Malformed> {
+/// Reads an end.
+///
+/// # Errors
+/// As [`read_stream`].
+pub fn read_end(octets: &[u8]) -> Result<End, Malformed> {
     let mut draft = Draft::default();
     each(octets, |tag, value| draft.take(tag, value))?;
     draft.finish()

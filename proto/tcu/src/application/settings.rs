@@ -6,16 +6,6 @@ use m3ua::codec::PointCode;
 use machine::Duration;
 use sccp::codec::Digits;
 
-/// What becomes of a subsystem while no instance of its application is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Absent {
-    /// It is out of service: those concerned hear SSP, and messages for it come back.
-    #[default]
-    Prohibited,
-    /// It stays in service, and each dialogue that begins is refused.
-    Refused,
-}
-
 /// What an application is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {

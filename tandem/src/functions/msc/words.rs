@@ -27,6 +27,8 @@ pub enum MscWords {
 pub enum MediaCommand {
     /// What the forwarder refused, and why; and what commands of NG said that is not done.
     Refusals(Of),
+    /// Checks of ICE and handshakes of DTLS, shard by shard.
+    Handshakes(Of),
 }
 
 /// Which streams.
@@ -55,6 +57,9 @@ impl Words for MscWords {
             }
             Self::Media { command: Some(MediaCommand::Refusals(Of { function })), .. } => {
                 asked(client, form, function, "media/refusals", &listings::REFUSALS)
+            }
+            Self::Media { command: Some(MediaCommand::Handshakes(Of { function })), .. } => {
+                asked(client, form, function, "media/handshakes", &listings::HANDSHAKES)
             }
             Self::Streams(wanted) => streams(client, form, wanted),
         }

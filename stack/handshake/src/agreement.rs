@@ -13,7 +13,7 @@ use srtp::dtls::Description;
 
 /// Of one end, as it is described now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Agreed {
+pub struct Agreed {
     /// Where connectivity checks say that it is.
     pub nominated: Option<SocketAddr>,
     /// The keys that DTLS agreed on: of what comes, and of what leaves.
@@ -28,7 +28,7 @@ pub(crate) struct Agreed {
 
 /// Of one port, with what it was agreed under.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub struct Kept {
     /// Where these checks say that the end is.
     pub nominated: Option<(Checks, SocketAddr)>,
     /// The keys that DTLS agreed on with who is described so.
@@ -57,7 +57,7 @@ impl Kept {
 
 /// Of all ends, by their ports.
 #[derive(Debug, Default)]
-pub(crate) struct Agreement {
+pub struct Agreement {
     ends: HashMap<Local, Kept>,
 }
 
