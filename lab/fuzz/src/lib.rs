@@ -70,6 +70,7 @@ pub mod sip_stream;
 pub mod sip_uri;
 pub mod sms_by_diameter;
 pub mod sms_messages;
+pub mod smsip;
 pub mod spf_changes;
 pub mod srtp_packet;
 pub mod ssc_dialogs;
@@ -146,6 +147,7 @@ pub const TARGETS: &[Target] = &[
     target("mapsms_values", mapsms_values::run),
     target("ipsmgw_flows", ipsmgw_flows::run),
     target("ipsmgw_rows", ipsmgw_rows::run),
+    target("smsip", smsip::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),
     target("bfd_sessions", bfd_sessions::run),

@@ -208,7 +208,7 @@ impl ShortMessageGateway {
         ticket: Ticket,
         out: &mut Effects,
     ) -> Option<Answered> {
-        if ask.path != SEND {
+        if ask.path != SEND || !self.own.part.has_flows() {
             return Some(self.shown(now, ask, out));
         }
         let text = |name: &str| ask.params.get(name);
@@ -237,7 +237,12 @@ impl ShortMessageGateway {
         out: &mut Effects,
     ) -> Result<Value, AskError> {
         self.gauges();
-        let serve = question::find(QUESTIONS, &ask.path);
+        let is_of_part = match ask.path.as_str() {
+            "next-hops" => self.own.part.has_sip(),
+            "alarms" | "capture" => true,
+            _ => self.own.part.has_flows(),
+        };
+        let serve = question::find(QUESTIONS, &ask.path).filter(|_| is_of_part);
         let serve = serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?;
         serve(self, &mut Asked { now, ask, out })
     }
@@ -335,7 +340,7 @@ impl ShortMessageGateway {
     }
 
     fn alarms(&self, now: Time) -> Vec<Condition> {
-        let mut rows = self.border.alarms();
+        let mut rows = if self.own.part.has_sip() { self.border.alarms() } else { Vec::new() };
         rows.extend(self.by_diameter.alarms());
         let is_connected = self.links.is_connected();
         for (link, why) in self.links.lacking() {

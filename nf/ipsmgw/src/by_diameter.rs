@@ -238,7 +238,7 @@ impl ByDiameter {
             let (source, destination) = if passed.is_sent { (own, far) } else { (far, own) };
             let (protocol, bytes) = (passed.protocol, &passed.octets[..]);
             let seen = Seen { source, destination, protocol, trail, bytes };
-            wire.passed(now, hep::KIND_DIAMETER, &seen);
+            wire.capture.message_of(now, hep::KIND_DIAMETER, &seen, |_| true);
         }
     }
 

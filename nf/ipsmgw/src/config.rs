@@ -34,6 +34,12 @@ pub const LINK_PORT: PortId = PortId(PORTS_MAX + 2);
 /// The name of the one realm.
 const CORE: &str = "core";
 const DAY_S: u32 = 86_400;
+/// Shards at most.
+const SHARDS_MAX: u16 = 16;
+
+const fn one() -> u16 {
+    1
+}
 
 /// An IP short message gateway: short messages of SIP terminals, as an application server of an
 /// IMS core.
@@ -114,7 +120,11 @@ pub struct Ipsmgw {
     /// Limits.
     #[serde(default)]
     pub limits: Limits,
-    /// Cores to pin the shard to; empty leaves it to the kernel.
+    /// Number of shards, threads that share nothing, 1 to 16: of several the first has flows, the
+    /// store, SS7 and Diameter, the others SIP.
+    #[serde(default = "one")]
+    pub shards: u16,
+    /// Cores to pin the shards to, in order; empty leaves it to the kernel.
     #[serde(default)]
     pub cores: Vec<usize>,
     /// Collector for captured messages and events (HEP3): `tcp:127.0.0.1:9060`; absent: none.
@@ -512,6 +522,7 @@ impl Ipsmgw {
         if let Some((why, hint)) = trail::objection(self.capture.as_deref()) {
             issues.push(Issue::new("capture", why, hint));
         }
+        self.validate_shards(issues);
         self.validate_listen(issues);
         self.validate_next_hops(issues);
         match self.mode {
@@ -522,6 +533,17 @@ impl Ipsmgw {
         self.validate_diameter(issues);
         self.validate_records(issues);
         self.validate_numbers(issues);
+    }
+
+    fn validate_shards(&self, issues: &mut Vec<Issue>) {
+        if !(1..=SHARDS_MAX).contains(&self.shards) {
+            let what = format!("{} is out of range", self.shards);
+            issues.push(Issue::new("shards", what, format!("use 1 to {SHARDS_MAX}")));
+        }
+        if self.cores.len() > usize::from(self.shards.max(1)) {
+            let what = format!("more cores than shards, of which there are {}", self.shards);
+            issues.push(Issue::new("cores", what, "name one for each shard, or none"));
+        }
     }
 
     /// What is said of a network that is not there.

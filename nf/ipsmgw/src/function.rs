@@ -2,7 +2,7 @@
 //! signalling gateways.
 //!
 //! ```text
-//!   In::Message ─→ trusted? ─→ Transactions ─→ sip_text ─→ Gateway ─→ Respond, Send ─→ out
+//!   In::Message ─→ trusted? ─→ Transactions ─→ smsip ─→ Gateway ─→ Respond, Send ─→ out
 //!                                                      │  ↑    │  ↑
 //!                                      Request ↓  │ Indication │  │ Answer
 //!          an [[sgc.application]] ⇄ Links ───────┴──┘          ↓  │
@@ -17,16 +17,14 @@ use crate::by_diameter::{ByDiameter, keys};
 use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
-use crate::ladder::Ladder;
 use crate::records::Recorder;
 use crate::sending::Leaving;
-use crate::sip_text;
-use crate::store::{Answer, Key, Question, Row};
-use crate::wire::{DoorMetric, Wire};
-use keyed::{Promise, Store};
+use crate::shards::{self, Own, Part, Work, hand};
+use crate::store::Answer;
+use crate::wire::{COUNTED, DoorMetric, Wire};
+use keyed::Store;
 use machine::identity::hex;
 use machine::{Duration, Machine, Time};
-use mapsms::rows::MESSAGES;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{
@@ -43,7 +41,7 @@ use sip_stack::write;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tcu::{Indication, Request};
-use tcu_stack::Links;
+use tcu_stack::{Ladder, Links};
 use trail::{Capture, Event, Field};
 use transaction::{Arrival, Limits, Out, ServerId, Timers, Transactions};
 
@@ -63,11 +61,13 @@ pub(crate) enum User {
 }
 
 /// A request that waits for its answer.
-struct Asked {
+pub(crate) struct Asked {
     server: ServerId,
     flow: Flow,
-    trail: u64,
+    pub trail: u64,
     bytes: Vec<u8>,
+    /// It was captured: what answers a message of ours waits until its trail is known.
+    is_captured: bool,
 }
 
 /// A MESSAGE, REGISTER or another request, and where it came in.
@@ -89,20 +89,20 @@ pub struct ShortMessageGateway {
     pub(crate) by_diameter: ByDiameter,
     pub(crate) records: Recorder,
     /// Whether messages that stood in the store were told to the gateway.
-    is_restored: bool,
+    pub(crate) is_restored: bool,
     pub(crate) wire: Wire,
-    asked: BTreeMap<u64, Asked>,
+    pub(crate) asked: BTreeMap<u64, Asked>,
     pub(crate) leaving: BTreeMap<Sent, Leaving>,
     operators: BTreeMap<u64, Ticket>,
     /// What the gateway is to be told, each in a step of its own.
     pub(crate) told: VecDeque<Input>,
-    numbers: u64,
     pub(crate) links: Links,
     /// Whether the gateway was told that a link stands.
     is_linked: bool,
     pub(crate) ladder: Ladder,
     pub(crate) random: ChaCha12Rng,
     is_draining: bool,
+    pub(crate) own: Own,
 }
 
 impl ShortMessageGateway {
@@ -112,7 +112,8 @@ impl ShortMessageGateway {
     /// Where the section was not checked: its number is none.
     #[must_use]
     pub fn new(seed: Seed, config: Arc<Ipsmgw>) -> Self {
-        let now = seed.now;
+        let (now, own) = (seed.now, Own::of(&seed));
+        let config = shards::concerning(seed.shard, config);
         let mut random = ChaCha12Rng::from_seed(seed.random);
         let mut octets = [0; 16];
         let mut drawn = || {
@@ -139,24 +140,24 @@ impl ShortMessageGateway {
             by_diameter: ByDiameter::new(&config, diameter),
             records: Recorder::new(&config, now),
             is_restored: false,
-            wire: Wire { capture, metrics: event::Metrics::new() },
+            wire: Wire::telling_all(capture, COUNTED),
             asked: BTreeMap::new(),
             leaving: BTreeMap::new(),
             operators: BTreeMap::new(),
             told: VecDeque::new(),
-            numbers: 0,
             links: Links::new(&config.links(), now),
             is_linked: false,
             ladder: Ladder::default(),
             random,
             is_draining: false,
+            own,
             config,
         }
     }
 
     fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+        self.own.numbers += 1;
+        self.own.numbers
     }
 
     fn received(&mut self, now: Time, flow: Flow, bytes: &[u8], out: &mut Effects) {
@@ -254,9 +255,9 @@ impl ShortMessageGateway {
         }
         let number = self.number();
         let input = match method {
-            Method::Register => sip_text::register(message)
+            Method::Register => smsip::register(message)
                 .map(|register| Input::Register { transaction: number, register }),
-            Method::Message => sip_text::received(message, trail)
+            Method::Message => smsip::received(message, trail)
                 .map(|message| Input::Message { transaction: number, message }),
             _ => return self.answer(at, server, 405, trail, out),
         };
@@ -264,8 +265,12 @@ impl ShortMessageGateway {
         if self.is_draining && method == Method::Message && answers.is_none() {
             return self.answer(at, server, 503, trail, out);
         }
-        self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
-        let asked = Asked { server, flow: at.flow, trail, bytes: at.bytes.to_vec() };
+        let is_captured = self.own.part.has_flows() || answers.is_none();
+        if is_captured {
+            self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
+        }
+        let bytes = at.bytes.to_vec();
+        let asked = Asked { server, flow: at.flow, trail, bytes, is_captured };
         self.asked.insert(number, asked);
         self.tell(at.now, input, out);
     }
@@ -361,17 +366,21 @@ impl ShortMessageGateway {
 
     /// Tells the gateway something, and does all that it wants.
     pub(crate) fn tell(&mut self, now: Time, input: Input, out: &mut Effects) {
+        if !self.own.part.has_flows() {
+            return hand(input, out);
+        }
         let mut wanted = Vec::new();
         self.gateway.step(now, input, &mut wanted);
         self.carry_out(now, wanted, out);
     }
 
-    fn carry_out(&mut self, now: Time, mut wanted: Vec<Output>, out: &mut Effects) {
+    pub(crate) fn carry_out(&mut self, now: Time, mut wanted: Vec<Output>, out: &mut Effects) {
         loop {
             for it in wanted.drain(..) {
                 self.want(now, it, out);
             }
             match self.next_input(now, out) {
+                Some(input) if !self.own.part.has_flows() => hand(input, out),
                 Some(Input::Network(it)) => self.indicated(now, it, &mut wanted),
                 Some(input @ Input::PeerAsks { dialogue, .. }) => {
                     self.gateway.step(now, input, &mut wanted);
@@ -396,7 +405,7 @@ impl ShortMessageGateway {
             }
             _ => None,
         };
-        self.ladder.sent(&mut self.wire, now, &request, begins);
+        self.ladder.sent(&mut self.wire.capture, now, &request, begins);
     }
 
     /// Tells the gateway a primitive. The trail of a dialogue is that of its flow, which a peer's
@@ -408,14 +417,14 @@ impl ShortMessageGateway {
             self.ladder.opened(*dialogue, (self.links.flow_of(*dialogue), trail));
         }
         let Indication::Begin { dialogue, .. } = it else {
-            self.ladder.received(&mut self.wire, now, &it);
+            self.ladder.received(&mut self.wire.capture, now, &it);
             return self.gateway.step(now, Input::Network(it), wanted);
         };
         self.gateway.step(now, Input::Network(it.clone()), wanted);
         let trail = self.gateway.trail_of_dialogue(dialogue);
         let trail = trail.unwrap_or_else(|| self.random.next_u64());
         self.ladder.opened(dialogue, (self.links.flow_of(dialogue), trail));
-        self.ladder.received(&mut self.wire, now, &it);
+        self.ladder.received(&mut self.wire.capture, now, &it);
     }
 
     /// What peers of Diameter, links and the store have for the gateway next.
@@ -447,31 +456,23 @@ impl ShortMessageGateway {
         Some(Input::Stored { ticket, answer })
     }
 
-    fn row(&self, octets: &[u8]) -> Option<Row> {
-        let row = Row::of(octets);
-        if row.is_none() {
-            self.wire.metrics.add(DoorMetric::RowsUnread, 1);
-        }
-        row
-    }
-
     fn want(&mut self, now: Time, wanted: Output, out: &mut Effects) {
         match wanted {
-            Output::Respond { transaction, status } => {
-                let Some(Asked { server, flow, trail, bytes }) = self.asked.remove(&transaction)
-                else {
-                    return;
-                };
-                let mut room = None;
-                if let Ok(message) = Message::parse_in(&mut room, &bytes) {
-                    let at = Arrived { now, flow, message, bytes: &bytes };
-                    self.respond(&at, Some(server), status, trail, out);
+            Output::Respond { transaction, status } => match shards::shard_of(transaction) {
+                shard if shard == self.own.shard => {
+                    self.answer_asked(now, transaction, status, out)
                 }
-            }
-            Output::Send(sending) => self.send(now, *sending, out),
+                shard => out.hand(shard, |to| Work::Respond(transaction, status).write(to)),
+            },
+            Output::Send(sending) => match &mut self.own.part {
+                Part::First(first) => match first.leaves_by(sending.number) {
+                    Some(shard) => out.hand(shard, |to| Work::Send(sending).write(to)),
+                    None => self.unsent(sending.number),
+                },
+                Part::Whole | Part::Edge(_) => self.send(now, *sending, out),
+            },
             Output::Ask { ticket, question } => {
-                let question = in_octets(now, question);
-                self.store.ask(now, ticket, question);
+                self.ask_store(now, ticket, question);
             }
             Output::Taken { ticket, trail, outcome } => {
                 if let Ok(parts) = outcome {
@@ -498,14 +499,39 @@ impl ShortMessageGateway {
         }
     }
 
+    /// Answers a request that has waited.
+    pub(crate) fn answer_asked(
+        &mut self,
+        now: Time,
+        transaction: u64,
+        status: u16,
+        out: &mut Effects,
+    ) {
+        let Some(asked) = self.asked.remove(&transaction) else { return };
+        let Asked { server, flow, trail, bytes, is_captured } = asked;
+        if !is_captured {
+            self.wire.received(now, &flow, Some(trail), &bytes);
+        }
+        let mut room = None;
+        if let Ok(message) = Message::parse_in(&mut room, &bytes) {
+            let at = Arrived { now, flow, message, bytes: &bytes };
+            self.respond(&at, Some(server), status, trail, out);
+        }
+    }
+
+    /// A message has found no next hop. That is told as if one had said it, in a step of its own:
+    /// no flow answers itself, and those that find none one after the other do not nest.
+    pub(crate) fn unsent(&mut self, number: Sent) {
+        self.told.push_back(Input::Response { number, status: 503 });
+    }
+
     /// Carries out what the transactions ask for.
     pub(crate) fn transacted(&mut self, now: Time, out: &mut Effects) {
         while !self.outs.is_empty() {
             for ask in core::mem::take(&mut self.outs) {
                 match ask {
                     Out::Send { to, bytes } => {
-                        self.wire.metrics.add(DoorMetric::Resent, 1);
-                        self.wire.send(now, to, None, out, |it| it.extend_from_slice(&bytes));
+                        self.wire.send_again(now, to, out, |it| it.extend_from_slice(&bytes));
                     }
                     Out::Timeout { id, user } => self.unanswered(now, id, user, 408, out),
                     Out::TransportError { id, user } => self.unanswered(now, id, user, 503, out),
@@ -513,25 +539,6 @@ impl ShortMessageGateway {
                 }
             }
         }
-    }
-
-    /// The store is open: messages that stood in it wait again.
-    fn restore(&mut self, now: Time, out: &mut Effects) {
-        if self.is_restored || !self.store.status().is_open {
-            return;
-        }
-        self.is_restored = true;
-        let mut wanted = Vec::new();
-        let (gateway, metrics) = (&mut self.gateway, &self.wire.metrics);
-        for (key, row, _) in self.store.beginning(now, MESSAGES) {
-            match (Key::of(key), Row::of(row)) {
-                (Some(Key::Message(number)), Some(Row::Message(stored))) => {
-                    gateway.step(now, Input::Restored { number, stored }, &mut wanted);
-                }
-                _ => metrics.add(DoorMetric::RowsUnread, 1),
-            }
-        }
-        self.carry_out(now, wanted, out);
     }
 
     /// What every step ends with.
@@ -593,20 +600,6 @@ const fn is_link(port: PortId) -> bool {
 /// What a body may be.
 const ACCEPTED: &[u8] = b"application/vnd.3gpp.sms, text/plain";
 
-/// A question as the store takes it: a message counts as taken when it is on disk.
-fn in_octets(now: Time, question: Question) -> keyed::Question {
-    match question {
-        Question::Get(key) => keyed::Question::Get(key.octets()),
-        Question::Take(key) => keyed::Question::Take(key.octets()),
-        Question::Put(key, row, time) => {
-            let is_message = matches!(key, Key::Message(_));
-            let promise = if is_message { Promise::Disk } else { Promise::Memory };
-            let (key, row, until) = (key.octets(), row.octets(), now + time);
-            keyed::Question::Put { key, row, until, promise }
-        }
-    }
-}
-
 fn timers(config: &Ipsmgw) -> Timers {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let timers = &config.timers;
@@ -641,12 +634,10 @@ impl Function for ShortMessageGateway {
             In::Channel { .. } => {
                 let _ = self.records.takes(now, &input) || self.store.takes(now, &input);
             }
-            // Of ports and shards that a gateway has none of.
-            In::Returned { .. }
-            | In::Ready { .. }
-            | In::Written { .. }
-            | In::Work { .. }
-            | In::HandedBack { .. } => {}
+            In::Work { from, work } => self.worked(now, from, work, out),
+            In::HandedBack { to, work } => self.handed_back(now, to, work, out),
+            // Of ports that a gateway has none of.
+            In::Returned { .. } | In::Ready { .. } | In::Written { .. } => {}
         }
         self.finish(now, out);
     }
@@ -661,8 +652,15 @@ impl Function for ShortMessageGateway {
         let mut wanted = Vec::new();
         self.gateway.tick(now, &mut wanted);
         self.carry_out(now, wanted, out);
-        self.border.look_up(now, &mut self.random, out);
-        self.probe(now, out);
+        if self.own.part.has_sip() {
+            self.border.look_up(now, &mut self.random, out);
+            self.probe(now, out);
+        }
+        match &mut self.own.part {
+            Part::Whole => {}
+            Part::First(first) => first.tick(now, out),
+            Part::Edge(edge) => edge.tick(now, out),
+        }
         self.finish(now, out);
     }
 
@@ -674,14 +672,20 @@ impl Function for ShortMessageGateway {
             self.by_diameter.deadline(),
             self.records.deadline(),
             self.links.deadline(),
-            self.border.hops.deadline(),
-            self.border.lookups.deadline(),
             self.wire.capture.deadline(),
+            match &self.own.part {
+                Part::Whole => None,
+                Part::First(first) => first.deadline(),
+                Part::Edge(edge) => edge.deadline(),
+            },
         ];
-        deadlines.into_iter().flatten().min()
+        let sip = [self.border.hops.deadline(), self.border.lookups.deadline()];
+        let sip = sip.into_iter().filter(|_| self.own.part.has_sip());
+        deadlines.into_iter().chain(sip).flatten().min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Ipsmgw>, out: &mut Effects) {
+        let config = shards::concerning(self.own.shard, config);
         self.wire.capture.flush_all(out);
         let realms = Realms::new(&config.border().realms);
         let moved = RealmMap::between(&self.border.realms, &realms);
@@ -725,6 +729,16 @@ impl Function for ShortMessageGateway {
         keys::owns(port) || sip::ends_head(buffer, seen)
     }
 
+    fn steer(_config: &Ipsmgw, flow: &Flow, bytes: &[u8], shards: u16) -> Option<u16> {
+        match flow.port {
+            // Each shard has its own way to the collector.
+            _ if shards <= 1 => None,
+            CAPTURE_PORT => None,
+            port if is_link(port) || keys::owns(port) => Some(0),
+            _ => Some(shards::steer(bytes, shards)),
+        }
+    }
+
     fn ask(
         &mut self,
         now: Time,
@@ -749,7 +763,10 @@ impl Function for ShortMessageGateway {
     }
 
     fn is_idle(&self) -> bool {
-        self.gateway.under_way().0 == 0 && self.by_diameter.is_closed()
+        match self.own.part {
+            Part::Edge(_) => self.asked.is_empty() && self.leaving.is_empty(),
+            _ => self.gateway.under_way().0 == 0 && self.by_diameter.is_closed(),
+        }
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {

@@ -8,7 +8,7 @@
 //!                             │ ↑ questions and answers
 //!                           rows that outlive a flow: who is registered, correlates, or waits
 //! ```
-//! - [`sip_text`] reads and writes what of SIP the flows have to do with.
+//! - `smsip` reads and writes what of SIP the flows have to do with.
 //! - [`Gateway`] is a [`machine::Machine`]: [`In`] says what happened, [`Out`] what shall be done.
 //!   It knows no socket, no transaction of SIP and no store: [`ShortMessageGateway`] has those.
 //! - A flow is one record: a registration, a submission, a question for routing information, a
@@ -34,7 +34,6 @@ mod function;
 mod gateway;
 mod handing;
 mod known;
-mod ladder;
 mod metrics;
 pub mod network;
 mod notice;
@@ -45,9 +44,10 @@ mod registration;
 mod routing;
 mod sending;
 mod settings;
+mod shards;
 mod shared;
-pub mod sip_text;
 mod step;
+mod stored;
 mod submission;
 mod text;
 mod wire;

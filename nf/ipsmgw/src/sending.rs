@@ -3,7 +3,6 @@
 
 use crate::effects::{In as Input, Route, Sending, Sent};
 use crate::function::{ShortMessageGateway, User};
-use crate::sip_text::{self, Envelope};
 use crate::wire::DoorMetric;
 use machine::Time;
 use machine::identity::hex;
@@ -11,6 +10,7 @@ use rand_chacha::rand_core::RngCore;
 use runtime::{Effects, Flow};
 use sip_stack::next_hop::{Draw, Health, Probed};
 use sip_stack::probe;
+use smsip::Envelope;
 use trail::{Event, Field};
 use transaction::ClientId;
 
@@ -45,9 +45,7 @@ impl ShortMessageGateway {
         let (hop, target) = self.first(&sending.route);
         if !self.send_on(now, Leaving { sending, client: None, hop, target }, out) {
             self.wire.metrics.add(DoorMetric::Unroutable, 1);
-            // Told as if a next hop had said it, in a step of its own: no flow answers itself, and
-            // those that find no next hop one after the other do not nest.
-            self.told.push_back(Input::Response { number, status: 503 });
+            self.unsent(number);
         }
     }
 
@@ -98,7 +96,7 @@ impl ShortMessageGateway {
         let envelope = Envelope { own: &own, domain: &domain, host: &host, via: &via, tag: &tag };
         let (number, trail) = (leaving.sending.number, leaving.sending.trail);
         self.wire.send(now, flow, Some(trail), out, |buffer| {
-            sip_text::write(&leaving.sending, &envelope, buffer);
+            smsip::write(&leaving.sending, &envelope, buffer);
         });
         let Some((_, bytes)) = out.last() else {
             self.transactions.release(client);

@@ -1,10 +1,6 @@
-//! The last step of every message of SIP: counted, captured, sent.
+//! What is counted of messages of SIP, and of what else the gateway has.
 
-use event::Metrics;
-use machine::Time;
-use runtime::{Effects, Flow};
-use sip::MESSAGE_BYTES_MAX;
-use trail::{Capture, Event, Field, Seen, protocol_of};
+use sip_stack::egress::{Counted, Egress};
 
 event::metrics! {
     /// What the doorway of SIP counts.
@@ -15,6 +11,8 @@ event::metrics! {
         MessagesSent = Counter, "ipsmgw_sip_messages_sent_total";
         /// SIP messages sent once more.
         Resent = Counter, "ipsmgw_sip_messages_resent_total";
+        /// SIP messages that are longer than one may be, and were not sent.
+        Unsendable = Counter, "ipsmgw_sip_unsendable_total";
         /// SIP messages received once more.
         Retransmissions = Counter, "ipsmgw_sip_retransmissions_total";
         /// SIP messages that could not be read.
@@ -65,60 +63,11 @@ event::metrics! {
 }
 
 /// What every message passes on its way in and out.
-#[derive(Debug)]
-pub struct Wire {
-    /// The way to the collector.
-    pub capture: Capture,
-    /// The counters.
-    pub metrics: Metrics<DoorMetric>,
-}
+pub(crate) type Wire = Egress<DoorMetric>;
 
-impl Wire {
-    pub(crate) fn received(&mut self, now: Time, flow: &Flow, trail: Option<u64>, bytes: &[u8]) {
-        let (source, destination) = (flow.remote, flow.local);
-        let protocol = protocol_of(flow.transport);
-        let seen = Seen { source, destination, protocol, trail, bytes };
-        self.capture.message(now, &seen, |_| true);
-    }
-
-    /// Sends what `write` writes, unless it is longer than a message may be.
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        to: Flow,
-        trail: Option<u64>,
-        out: &mut Effects,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        out.send(to, |buffer| {
-            let start = buffer.len();
-            write(buffer);
-            if buffer.len() - start > MESSAGE_BYTES_MAX {
-                buffer.truncate(start);
-            }
-        });
-        let Some((to, bytes)) = out.last() else { return };
-        self.metrics.add(DoorMetric::MessagesSent, 1);
-        let (source, destination) = (to.local, to.remote);
-        let protocol = protocol_of(to.transport);
-        let seen = Seen { source, destination, protocol, trail, bytes };
-        self.capture.message(now, &seen, |_| true);
-    }
-
-    /// A message of another protocol than SIP passed.
-    pub(crate) fn passed(&mut self, now: Time, kind: u8, seen: &Seen<'_>) {
-        self.capture.message_of(now, kind, seen, |_| true);
-    }
-
-    /// Tells the service assurance what happened.
-    pub(crate) fn event(
-        &mut self,
-        now: Time,
-        flow: &Flow,
-        trail: u64,
-        event: Event,
-        fields: &[(&str, Field<'_>)],
-    ) {
-        self.capture.event(now, flow, trail, event, fields);
-    }
-}
+/// How messages that leave are counted.
+pub(crate) const COUNTED: Counted<DoorMetric> = Counted {
+    sent: DoorMetric::MessagesSent,
+    resent: DoorMetric::Resent,
+    unsendable: DoorMetric::Unsendable,
+};

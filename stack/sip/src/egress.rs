@@ -31,6 +31,8 @@ pub struct Egress<F: Metric> {
     /// The counters.
     pub metrics: Metrics<F>,
     counted: Counted<F>,
+    /// Of what is captured in part, these are never left out: of what comes, and of what leaves.
+    tells: [fn(&[u8]) -> bool; 2],
     /// Rules that change what crosses the border of a realm.
     pub rules: Rules,
     /// Ports whose realm has rules for what leaves.
@@ -49,12 +51,20 @@ impl<F: Metric> Egress<F> {
             capture,
             metrics: Metrics::new(),
             counted,
+            tells: [is_wish, is_final],
             rules: Rules::default(),
             ruled: Vec::new(),
             splices: Scratch::default(),
             draft: Vec::new(),
             inbox: Vec::new(),
         }
+    }
+
+    /// The same for a function of which each message tells something by itself: where a part of the
+    /// trails is captured, all of its messages are.
+    #[must_use]
+    pub fn telling_all(capture: Capture, counted: Counted<F>) -> Self {
+        Self { tells: [|_| true; 2], ..Self::new(capture, counted) }
     }
 
     /// Takes the rules of a validated configuration.
@@ -112,7 +122,7 @@ impl<F: Metric> Egress<F> {
         let (source, destination) = (flow.remote, flow.local);
         let protocol = protocol_of(flow.transport);
         let seen = Seen { source, destination, protocol, trail, bytes };
-        self.capture.message(now, &seen, is_wish);
+        self.capture.message(now, &seen, self.tells[0]);
     }
 
     /// Sends what `write` writes. What the rules for what leaves cannot be applied to, or what is
@@ -189,7 +199,7 @@ impl<F: Metric> Egress<F> {
             let (source, destination) = (to.local, to.remote);
             let protocol = protocol_of(to.transport);
             let seen = Seen { source, destination, protocol, trail, bytes };
-            self.capture.message(now, &seen, is_final);
+            self.capture.message(now, &seen, self.tells[1]);
         }
     }
 
@@ -198,7 +208,7 @@ impl<F: Metric> Egress<F> {
         let (source, destination) = (to.local, to.remote);
         let protocol = protocol_of(to.transport);
         let seen = Seen { source, destination, protocol, trail, bytes };
-        self.capture.message(now, &seen, is_final);
+        self.capture.message(now, &seen, self.tells[1]);
     }
 
     /// Tells the service assurance what happened.

@@ -16,10 +16,12 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 pub mod config;
+mod ladder;
 mod link;
 mod links;
 pub mod serving;
 
+pub use ladder::{Ladder, Way};
 pub use links::{Counts, Links, TcuLinkRow};
 
 use runtime::Frame;

@@ -131,6 +131,7 @@ impl Kind for Ipsmgw {
 
     fn fixed(&self, new: &Self) -> Option<&'static str> {
         first_changed([
+            ("shards", self.shards == new.shards),
             ("cores", self.cores == new.cores),
             ("mode", self.mode == new.mode),
             (
@@ -172,6 +173,7 @@ impl Kind for Ipsmgw {
         let seconds = |seconds: u32| machine::Duration::from_secs(seconds.into());
         let spec = ShardSpec {
             name: self.name.clone(),
+            shards: self.shards,
             cores: self.cores.clone(),
             ports: config.ports(),
             streams: StreamLimits {

@@ -1,21 +1,21 @@
 //! The gateway as its shard runs it: next hops that are not there and come again, who is heard,
 //! what is captured.
 
-use ipsmgw::ShortMessageGateway;
+use crate::shards::Shards;
 use ipsmgw::config::{CAPTURE_PORT, Ipsmgw};
 use machine::{Duration, Time};
-use runtime::{Ask, Effects, Flow, Function as _, In, Seed, Ticket, Transport};
+use runtime::{Ask, Effects, Flow, In, Ticket, Transport};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-const CORE: &str = "127.0.0.1:6060";
+pub(crate) const CORE: &str = "127.0.0.1:6060";
 /// Deep enough for what nests in each other to be found.
 const MANY: u32 = 4_000;
 
-struct World {
-    gateway: ShortMessageGateway,
+pub(crate) struct World {
+    pub gateway: Shards,
     config: Arc<Ipsmgw>,
     now: Time,
     out: Effects,
@@ -36,8 +36,7 @@ impl World {
         config.validate(&mut issues);
         assert!(issues.is_empty(), "{issues:?}");
         let now = Time::from_millis(1_795_737_882_000);
-        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
-        let gateway = ShortMessageGateway::new(seed, Arc::clone(&config));
+        let gateway = Shards::new(Arc::clone(&config), now);
         let mut world =
             Self { gateway, config, now, out: Effects::default(), sent: Vec::new(), tickets: 0 };
         world.pass(Duration::ZERO);
@@ -52,12 +51,37 @@ impl World {
         ))
     }
 
+    /// The same on so many shards.
+    pub fn on(shards: u16, interval_s: u32, more: &str) -> Self {
+        Self::probing(interval_s, &format!("shards = {shards}\n{more}"))
+    }
+
+    /// A shard dies, and its function is made anew.
+    pub fn dies(&mut self, shard: u16) {
+        self.gateway.anew(self.now, shard, &mut self.out);
+        self.leave();
+    }
+
+    /// The status of the last answer to the request with this branch.
+    pub fn status_of(&self, branch: &str) -> Option<String> {
+        let answers = self.sent.iter().rev().map(|it| String::from_utf8_lossy(&it.1));
+        let mut its = answers.filter(|it| it.starts_with("SIP/2.0 ") && it.contains(branch));
+        its.next()?.split(' ').nth(1).map(ToOwned::to_owned)
+    }
+
+    /// How much of what the collector got has both.
+    pub fn captured(&self, what: &str, trail: &str) -> usize {
+        let captured = self.sent.iter().filter(|it| it.0.port == CAPTURE_PORT);
+        let has = |it: &[u8], what: &str| it.windows(what.len()).any(|own| own == what.as_bytes());
+        captured.filter(|it| has(&it.1, what) && has(&it.1, trail)).count()
+    }
+
     fn leave(&mut self) {
         self.sent.extend(self.out.sends().map(|(flow, octets)| (flow, octets.to_vec())));
         self.out.clear();
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         for _ in 0..100_000 {
             let Some(at) = self.gateway.deadline().filter(|it| *it <= until) else {
@@ -71,7 +95,7 @@ impl World {
         panic!("the deadline does not advance");
     }
 
-    fn hears(&mut self, transport: Transport, octets: &[u8]) {
+    pub fn hears(&mut self, transport: Transport, octets: &[u8]) {
         let at = if transport == Transport::Tls { 5_091 } else { 5_090 };
         let local: SocketAddr = ([127, 0, 0, 1], at).into();
         let port = self.config.ports().into_iter().find(|it| it.listen == local).unwrap().id;
@@ -81,7 +105,7 @@ impl World {
     }
 
     /// A subscriber registers; the status of the answer.
-    fn registers(&mut self, transport: Transport, n: u32) -> String {
+    pub fn registers(&mut self, transport: Transport, n: u32) -> String {
         let word = if transport == Transport::Tls { "TLS" } else { "UDP" };
         let octets = format!(
             "REGISTER sip:gw.ims.example.org SIP/2.0\r\n\
@@ -97,7 +121,7 @@ impl World {
         answer.filter_map(|it| it.split(' ').nth(1).map(ToOwned::to_owned)).next().unwrap()
     }
 
-    fn asks(&mut self, path: &str, params: &[(&str, &str)]) -> Option<Value> {
+    pub fn asks(&mut self, path: &str, params: &[(&str, &str)]) -> Option<Value> {
         let params = params.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let ask = Ask { path: path.into(), params: params.collect::<BTreeMap<_, _>>() };
         self.tickets += 1;
@@ -107,13 +131,13 @@ impl World {
         answer.map(Result::unwrap)
     }
 
-    fn sends(&mut self, n: u32) {
+    pub fn sends(&mut self, n: u32) {
         let to = format!("4477009{n:05}");
         assert_eq!(self.asks("sms/send", &[("to", &to), ("text", "Hi")]), None);
     }
 
     /// The requests of that method that left to the next hop, each once.
-    fn left(&self, method: &str) -> BTreeSet<Vec<u8>> {
+    pub fn left(&self, method: &str) -> BTreeSet<Vec<u8>> {
         let core: SocketAddr = CORE.parse().unwrap();
         let is_it =
             |it: &&(Flow, Vec<u8>)| it.0.remote == core && it.1.starts_with(method.as_bytes());

@@ -12,6 +12,7 @@ mod local;
 mod network;
 mod probes;
 mod registrations;
+mod shards;
 mod shares;
 mod sip_texts;
 mod submissions;

@@ -1,9 +1,9 @@
 //! Requests of SIP as an S-CSCF writes them, and as the gateway does.
 
 use crate::network::{CENTRE, number, rp, submit};
-use ipsmgw::sip_text::{self, Envelope};
 use ipsmgw::{Body, Imsi, Msisdn, Route, Sending, Sent};
 use sip::{Header, Message};
+use smsip::Envelope;
 
 const INNER: &str = "REGISTER sip:ims.example.org SIP/2.0\r\n\
     Via: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\n\
@@ -40,18 +40,18 @@ fn a_third_party_register_says_who_where_and_whether_the_terminal_takes_messages
         447700900123</service-info></ims-3gpp>";
     let body = multipart(&[("message/sip", INNER), ("application/3gpp-ims+xml", info)]);
     let octets = third_party(600_000, "multipart/mixed;boundary=\"b\"", &body);
-    let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+    let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
     assert_eq!(register.identity, "sip:+447700900123@ims.example.org");
     assert_eq!(register.s_cscf, "sip:scscf.ims.example.org:6060");
     assert_eq!((register.expires_s, register.msisdn), (600_000, Msisdn::of("447700900123")));
     assert_eq!(register.imsi, Imsi::of("234150000000123"));
     assert_eq!(register.contacts, Some(vec!["sip:alice@192.0.2.1:5060".to_owned()]));
     let octets = third_party(0, "message/sip", INNER);
-    let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+    let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
     assert_eq!((register.expires_s, register.msisdn), (0, None));
     assert_eq!(register.contacts.map(|it| it.len()), Some(1));
     let octets = third_party(600, "text/plain", "x");
-    let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+    let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
     assert_eq!(register.contacts, None, "it was not told");
 }
 
@@ -67,7 +67,7 @@ fn what_is_written_into_other_lines_has_no_line_breaks() {
         )
     };
     let read =
-        |text: &str| Message::parse(text.as_bytes()).ok().and_then(|it| sip_text::received(&it, 1));
+        |text: &str| Message::parse(text.as_bytes()).ok().and_then(|it| smsip::received(&it, 1));
     assert_eq!(read(&message("one")).unwrap().call_id, "one");
     assert!(read(&message("one\r\n X-Two: 2")).is_none());
     assert!(read(&message("one\u{7}two")).is_none());
@@ -80,7 +80,7 @@ fn parts_that_say_nothing_count_as_parts() {
     for (empty, found) in [(7, Msisdn::of("447700900123")), (8, None)] {
         let body = "--b\r\nX: y\r\n\r\n".repeat(empty) + &told;
         let octets = third_party(600, "multipart/mixed;boundary=b", &body);
-        let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+        let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
         assert_eq!(register.msisdn, found, "{empty}");
     }
 }
@@ -100,11 +100,11 @@ fn what_a_terminal_writes_into_its_own_register_is_no_part_and_no_identity_but_i
     let body =
         multipart(&[("message/sip", &with_body), ("application/3gpp-ims+xml", own.as_str())]);
     let octets = third_party(600, "multipart/mixed;boundary=b", &body);
-    let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+    let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
     assert_eq!(register.msisdn, Msisdn::of("447700900123"));
     let two = [("application/3gpp-ims+xml", own.as_str()); 2];
     let octets = third_party(600, "multipart/mixed;boundary=b", &multipart(&two));
-    assert!(sip_text::register(&Message::parse(&octets).unwrap()).is_none(), "which one counts?");
+    assert!(smsip::register(&Message::parse(&octets).unwrap()).is_none(), "which one counts?");
     for (name, found) in [
         ("Digest xusername=\"234150000000666@x.3gppnetwork.org\", username=", true),
         ("Digest username=\"234150000000666@x.3gppnetwork.org\", username=", false),
@@ -112,7 +112,7 @@ fn what_a_terminal_writes_into_its_own_register_is_no_part_and_no_identity_but_i
     ] {
         let inner = INNER.replace("Digest username=", name);
         let octets = third_party(600, "message/sip", &inner);
-        let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+        let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
         let imsi = Imsi::of("234150000000123").filter(|_| found);
         assert_eq!(register.imsi, imsi, "{name}");
     }
@@ -131,7 +131,7 @@ fn service_information_is_a_number_or_names_one() {
     ] {
         let body = format!("<ims-3gpp><service-info>{info}</service-info></ims-3gpp>");
         let octets = third_party(600, "application/3gpp-ims+xml", &body);
-        let register = sip_text::register(&Message::parse(&octets).unwrap()).unwrap();
+        let register = smsip::register(&Message::parse(&octets).unwrap()).unwrap();
         assert_eq!(register.msisdn.as_ref().map(Msisdn::digits), digits, "{info}");
     }
 }
@@ -157,11 +157,11 @@ fn a_message_is_written_so_that_it_is_read_as_it_was() {
         tag: "t",
     };
     let mut octets = Vec::new();
-    sip_text::write(&sending, &envelope, &mut octets);
+    smsip::write(&sending, &envelope, &mut octets);
     let message = Message::parse(&octets).unwrap();
     assert_eq!(message.header(Header::Route), Some(&b"<sip:scscf.ims.example.org:6060;lr>"[..]));
     assert_eq!(message.header(Header::RequestDisposition), Some(&b"no-fork"[..]));
-    let read = sip_text::received(&message, 7).unwrap();
+    let read = smsip::received(&message, 7).unwrap();
     assert_eq!(
         (read.call_id, read.in_reply_to),
         ("0a@gw.ims.example.org".into(), sending.in_reply_to)

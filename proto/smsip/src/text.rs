@@ -1,7 +1,7 @@
 //! What the flows have to do with, as SIP writes it: third-party REGISTER with its bodies
 //! (TS 24.229 §5.4.1.7, §7.6, TS 24.341 §5.3.3.2), MESSAGE (RFC 3428, TS 24.341 §5.3.3.4).
 
-use crate::effects::{Body, Received, Register, Route, Sending};
+use crate::message::{Body, Received, Register, Route, Sending};
 use mapsms::identity::{Imsi, Msisdn};
 use sip::{Header, Message, Method, NameAddr, Writer};
 

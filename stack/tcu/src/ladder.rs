@@ -1,23 +1,22 @@
 //! What is said in dialogues, told to the service assurance on the trail of the message that it is
 //! about: SIP and MAP on one ladder. Operations and errors by their names; no argument leaves.
 
-use crate::wire::Wire;
 use machine::Time;
 use map::{Error, Operation};
 use runtime::Flow;
 use sccp::codec::Address;
 use std::collections::BTreeMap;
 use tcu::{Code, Component, Indication, Portion, Request};
-use trail::{Event, Field};
+use trail::{Capture, Event, Field};
 
 /// The trails of dialogues that stand, and the connections that these are on.
 #[derive(Debug, Default)]
-pub(crate) struct Ladder {
+pub struct Ladder {
     ways: BTreeMap<u64, Way>,
 }
 
 /// A connection, and a trail.
-pub(crate) type Way = (Option<Flow>, u64);
+pub type Way = (Option<Flow>, u64);
 
 /// A primitive that is to be told.
 struct Said<'a> {
@@ -28,16 +27,16 @@ struct Said<'a> {
 
 impl Ladder {
     /// A dialogue stands: its trail, and its connection.
-    pub(crate) fn opened(&mut self, dialogue: u64, way: Way) {
+    pub fn opened(&mut self, dialogue: u64, way: Way) {
         self.ways.insert(dialogue, way);
     }
 
     /// A primitive came.
-    pub(crate) fn received(&mut self, wire: &mut Wire, now: Time, it: &Indication) {
+    pub fn received(&mut self, capture: &mut Capture, now: Time, it: &Indication) {
         let Some(dialogue) = it.dialogue() else { return };
         let Some(way) = self.ways.get(&dialogue).copied() else { return };
         if let Some(said) = indicated(it) {
-            tell(wire, now, way, false, &said);
+            tell(capture, now, way, false, &said);
         }
         let is_lost = matches!(it, Indication::Refused { .. });
         if it.is_last() || is_lost {
@@ -46,10 +45,10 @@ impl Ladder {
     }
 
     /// A request is on its way; of a dialogue that begins, how.
-    pub(crate) fn sent(&mut self, wire: &mut Wire, now: Time, it: &Request, begins: Option<Way>) {
+    pub fn sent(&mut self, capture: &mut Capture, now: Time, it: &Request, begins: Option<Way>) {
         let way = it.dialogue().and_then(|it| self.ways.get(&it).copied()).or(begins);
         if let Some((way, said)) = way.zip(asked(it)) {
-            tell(wire, now, way, true, &said);
+            tell(capture, now, way, true, &said);
         }
         if let Request::End { dialogue, .. } | Request::UAbort { dialogue, .. } = it {
             self.ways.remove(dialogue);
@@ -83,9 +82,9 @@ fn asked(it: &Request) -> Option<Said<'_>> {
     Some(Said { kind, peer, portion: it.portion() })
 }
 
-fn tell(wire: &mut Wire, now: Time, way: Way, is_sent: bool, said: &Said<'_>) {
+fn tell(capture: &mut Capture, now: Time, way: Way, is_sent: bool, said: &Said<'_>) {
     let (Some(flow), trail) = way else { return };
-    if !wire.capture.is_on() {
+    if !capture.is_on() {
         return;
     }
     let components = said.portion.iter().flat_map(|it| &it.components);
@@ -100,7 +99,7 @@ fn tell(wire: &mut Wire, now: Time, way: Way, is_sent: bool, said: &Said<'_>) {
     fields.push(("message", Field::Text(message.trim_end().as_bytes())));
     fields.push(("octets", Field::Number(octets as u64)));
     let event = if is_sent { Event::OperationSent } else { Event::OperationReceived };
-    wire.event(now, &flow, trail, event, &fields);
+    capture.event(now, &flow, trail, event, &fields);
 }
 
 /// A component by the names of MAP.
