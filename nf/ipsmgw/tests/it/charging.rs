@@ -108,7 +108,7 @@ fn a_message_that_the_own_centre_cannot_store_is_refunded_and_an_answer_in_vain_
     world.store_fails = true;
     says(&mut world, Charged::Debited);
     assert_eq!(cause(&mut world), Some(Cause::Congestion));
-    assert_eq!(world.charges.remove(0).2, true);
+    assert!(world.charges.remove(0).2, "it is refunded");
     world.store_fails = false;
     world.submits(21, 10, "Hi");
     let (ticket, ..) = world.charges.remove(0);
