@@ -1,5 +1,5 @@
-//! Ro: immediate events of an online charging system (RFC 8506 §6): units are debited from an account
-//! and refunded, and a request that comes again changes nothing.
+//! Ro: immediate events of an online charging system (RFC 8506 §6): units are debited from an
+//! account and refunded, and a request that comes again changes nothing.
 
 use crate::subscriber::{Body, Hss, Refusal, body};
 use diameter::codec::{Avps, Message, ResultCode};

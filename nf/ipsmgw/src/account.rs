@@ -1,5 +1,5 @@
-//! What a message of a terminal costs: it is debited before the message is taken, and refunded where
-//! the message was not taken after all (RFC 8506 §6.3, §6.4).
+//! What a message of a terminal costs: it is debited before the message is taken, and refunded
+//! where the message was not taken after all (RFC 8506 §6.3, §6.4).
 
 use crate::by_diameter::charging::{Charge, Charged};
 use crate::step::Step;

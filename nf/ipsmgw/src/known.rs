@@ -25,9 +25,9 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Where an operation goes by Diameter; none: it goes by MAP. A node is where the home subscriber
-    /// server of the subscriber whom it is asked for said that it is, else where the configuration
-    /// says.
+    /// Where an operation goes by Diameter; none: it goes by MAP. A node is where the home
+    /// subscriber server of the subscriber whom it is asked for said that it is, else where the
+    /// configuration says.
     pub(crate) fn place(
         &self,
         settings: &Settings,

@@ -329,7 +329,12 @@ fn sms_settings() -> ipsmgw::Settings {
             take_by_default: true,
         },
         local: None,
-        home: ipsmgw::Home { numbers: true, reachability: true, charges: true, ..Default::default() },
+        home: ipsmgw::Home {
+            numbers: true,
+            reachability: true,
+            charges: true,
+            ..Default::default()
+        },
     }
 }
 

@@ -1,5 +1,5 @@
-//! Ro (RFC 8506 §6.3, §6.4; TS 32.299 §5.2.2, TS 32.274): each message of a terminal is an immediate
-//! event, debited before it is taken, refunded where it was not.
+//! Ro (RFC 8506 §6.3, §6.4; TS 32.299 §5.2.2, TS 32.274): each message of a terminal is an
+//! immediate event, debited before it is taken, refunded where it was not.
 //!
 //! ```text
 //!   Out::Charge ─→ CCR (EVENT_REQUEST; DIRECT_DEBITING, REFUND_ACCOUNT) ─→ charging system

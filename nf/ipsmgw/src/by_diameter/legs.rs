@@ -1,12 +1,12 @@
-//! Which trail a message of Diameter is a leg of: that of the flow that asks or answers, so that SIP,
-//! MAP and Diameter stand on one ladder.
+//! Which trail a message of Diameter is a leg of: that of the flow that asks or answers, so that
+//! SIP, MAP and Diameter stand on one ladder.
 //!
 //! ```text
 //!   Out::AskPeer, AskHome ─→ asks (Session-Id, trail of the flow) ─┐
 //!   In::PeerAsks ─→ serves (Session-Id, trail of the flow) ────────┴─→ trail_of ─→ Capture
 //! ```
-//! What is no flow's has a trail of its own, by its session; what only keeps a connection up has that
-//! of the connection.
+//! What is no flow's has a trail of its own, by its session; what only keeps a connection up has
+//! that of the connection.
 
 use diameter::codec::Message;
 use diameter::rows::base::{BASE, SESSION_ID};

@@ -122,7 +122,8 @@ fn is_done(outcome: &Outcome) -> bool {
 }
 
 impl ByDiameter {
-    /// Asks the home subscriber server, as a leg of that trail; the answer is told under the ticket.
+    /// Asks the home subscriber server, as a leg of that trail; the answer is told under the
+    /// ticket.
     pub(crate) fn ask(
         &mut self,
         now: Time,

@@ -1,5 +1,5 @@
-//! What service centres are told of messages that wait beside their answers, and what is made of word
-//! that a terminal can be reached again.
+//! What service centres are told of messages that wait beside their answers, and what is made of
+//! word that a terminal can be reached again.
 
 use crate::network::{
     CENTRE, MSC, deliver, deliver_invoke, error, portion, report_invoke, result, routing_invoke,

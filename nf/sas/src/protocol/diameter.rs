@@ -1,5 +1,5 @@
-//! Diameter (RFC 6733) as a row: what belongs together has a Session-Id, commands say what is asked,
-//! the answer's code how it went.
+//! Diameter (RFC 6733) as a row: what belongs together has a Session-Id, commands say what is
+//! asked, the answer's code how it went.
 //!
 //! ```text
 //!   header ─ AVPs ─┬ Session-Id, or what the agent says → trail
