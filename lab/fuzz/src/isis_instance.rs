@@ -45,13 +45,13 @@ fn talk(now: Time, pair: &mut [Instance; 2], mut waiting: [Vec<Out>; 2]) {
 
 /// A fragment with any TLVs, or a PDU of another type with its length.
 fn pdu(first: u8, piece: &[u8]) -> Vec<u8> {
-    if first % 3 == 0 {
+    if first.is_multiple_of(3) {
         let mut id = [0; 8];
         id[..piece.len().min(8)].copy_from_slice(&piece[..piece.len().min(8)]);
         let lifetime_s = u16::from(first / 3) * 5;
         let id = LspId::from_octets(id);
         let summary = Summary { lifetime_s, id, sequence: u32::from(first) + 1, checksum: 0 };
-        let level = if first % 2 == 0 { Level::One } else { Level::Two };
+        let level = if first.is_multiple_of(2) { Level::One } else { Level::Two };
         let tlvs = piece.get(8..).unwrap_or_default();
         return write_lsp(level, &summary, LspFlags::default(), tlvs, &Authentication::Null);
     }

@@ -342,8 +342,8 @@ impl Net {
     pub fn check(&self, what: &str) {
         let far = self.distances();
         for (own, _) in self.speakers.iter().enumerate().filter(|it| it.1.is_some()) {
-            for to in 0..self.speakers.len() {
-                let is_far = far[own][to] >= usize::MAX / 2;
+            for (to, distance) in far[own].iter().enumerate() {
+                let is_far = *distance >= usize::MAX / 2;
                 let found = self.forward[own].get(&Self::prefix(to));
                 let wanted = to != own && !is_far;
                 assert_eq!(found.is_some(), wanted, "{what}: {own} to {to}");
@@ -354,7 +354,7 @@ impl Net {
                     let next = ends[usize::from(ends[0] == own)];
                     let theirs = self.at(next).label(Self::prefix(to));
                     assert_eq!(hop.label, theirs, "{what}: {own} to {to} by {next}");
-                    assert!(theirs.is_some() && far[next][to] + 1 == far[own][to], "{what}");
+                    assert!(theirs.is_some() && far[next][to] + 1 == *distance, "{what}");
                 }
             }
         }

@@ -25,11 +25,10 @@ fn pair() -> Net {
 }
 
 fn state(net: &Net, at: usize) -> Option<PseudowireState> {
-    let last = net.told[at].iter().rev().find_map(|it| match it {
+    net.told[at].iter().rev().find_map(|it| match it {
         Out::Pseudowire(_, _, state) => Some(*state),
         _ => None,
-    });
-    last
+    })
 }
 
 fn names(source: u8, target: u8) -> PseudowireId {

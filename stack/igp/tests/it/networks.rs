@@ -8,7 +8,7 @@ fn random(seed: u64) -> World {
     let count = 4 + (seed % 4) as usize;
     let mut world = World::new(seed, count);
     world.lines = "hello_s = 1\ndead_s = 4\nretransmit_s = 1".to_owned();
-    world.loss = if seed % 3 == 0 { 20 } else { 0 };
+    world.loss = if seed.is_multiple_of(3) { 20 } else { 0 };
     for router in 0..count {
         let (cost, back) = (1 + world.below(9) as u16, 1 + world.below(9) as u16);
         let is_broadcast = world.below(2) == 0;
