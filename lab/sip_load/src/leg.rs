@@ -152,6 +152,17 @@ pub struct Repeated {
     pub head: Vec<u8>,
 }
 
+/// CSeq numbers of the far end's requests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RemoteCSeqs {
+    /// That of the last request.
+    pub last: u32,
+    /// That of the INVITE that we answer.
+    pub invite: u32,
+    /// That of the last INVITE inside of the call that no flow has; 0 for none.
+    pub reinvite: u32,
+}
+
 /// One end of one call. Slots are used again, with their allocations.
 #[derive(Debug)]
 pub struct Leg {
@@ -185,12 +196,8 @@ pub struct Leg {
     pub armed: Time,
     /// The RSeq received last, or sent last.
     pub rseq: u32,
-    /// CSeq of the far end's last request.
-    pub remote_cseq: u32,
-    /// CSeq of the INVITE that we answer.
-    pub invite_cseq: u32,
-    /// That of the last one inside of the call that no flow has; 0 for none.
-    pub reinvite_cseq: u32,
+    /// Numbers of the far end's requests.
+    pub remote: RemoteCSeqs,
     /// Call-ID, hashed.
     pub call_hash: u64,
     /// The dialog.
@@ -219,9 +226,7 @@ impl Leg {
             due: Time::MAX,
             armed: Time::MAX,
             rseq: 0,
-            remote_cseq: 0,
-            invite_cseq: 0,
-            reinvite_cseq: 0,
+            remote: RemoteCSeqs { last: 0, invite: 0, reinvite: 0 },
             call_hash: 0,
             dialog: Dialog {
                 bytes: Vec::new(),
@@ -240,8 +245,8 @@ impl Leg {
         self.live = true;
         (self.at, self.resending.step, self.queued, self.holding) = (0, NONE, 0, false);
         self.steps = Steps { seen: 0, skipped: 0 };
-        (self.rseq, self.remote_cseq, self.invite_cseq) = (0, 0, 0);
-        self.reinvite_cseq = 0;
+        self.rseq = 0;
+        self.remote = RemoteCSeqs::default();
         (self.due, self.armed) = (Time::MAX, Time::MAX);
         self.flow = flow;
         self.dialog.clear();

@@ -78,7 +78,7 @@ impl End {
         let leg = &mut self.legs[slot as usize];
         let id = Id { slot, generation: leg.generation };
         leg.call_hash = call;
-        (leg.remote_cseq, leg.invite_cseq) = (scan.cseq, scan.cseq);
+        (leg.remote.last, leg.remote.invite) = (scan.cseq, scan.cseq);
         (leg.scheduled, leg.steps.seen, leg.at) = (now, 1, 1);
         leg.subscriber = callee(scan).unwrap_or_default();
         leg.dialog.learn_from_request(scan, id);
@@ -135,9 +135,9 @@ impl End {
             return self.fail(slot, Cause::Unexpected, tally, || format!("{name} came"));
         }
         let cseq = scan.cseq;
-        let repeated = !is_ack && cseq <= leg.remote_cseq;
-        if is_ack && cseq != leg.invite_cseq {
-            let invite = leg.invite_cseq;
+        let repeated = !is_ack && cseq <= leg.remote.last;
+        if is_ack && cseq != leg.remote.invite {
+            let invite = leg.remote.invite;
             let words = || format!("ACK with CSeq {cseq} for the INVITE's {invite}");
             return self.fail(slot, Cause::Cseq, tally, words);
         }
@@ -145,7 +145,7 @@ impl End {
             .find(|&at| theirs(&&self.ladder.steps[at]) && (leg.steps.seen >> at & 1) == 0);
         match found {
             Some(at)
-                if repeated && (leg.steps.skipped >> at & 1) == 0 && cseq < leg.remote_cseq =>
+                if repeated && (leg.steps.skipped >> at & 1) == 0 && cseq < leg.remote.last =>
             {
                 let words = || format!("CSeq {cseq} of step {} is below the last one's", at + 1);
                 self.fail(slot, Cause::Cseq, tally, words);
@@ -177,7 +177,7 @@ impl End {
         self.settle(now, slot);
         let leg = &mut self.legs[slot as usize];
         if scan.method != Method::Ack {
-            leg.remote_cseq = scan.cseq;
+            leg.remote.last = scan.cseq;
             repeat(&mut leg.repeated.head, scan, None, &[]);
         }
         if scan.method == Method::Update {

@@ -23,7 +23,7 @@ impl End {
         self.script.descriptions.is_some()
             && match scan.method {
                 Method::Invite => !self.has_invite_to_come(slot),
-                Method::Ack => leg.reinvite_cseq != 0 && scan.cseq == leg.reinvite_cseq,
+                Method::Ack => leg.remote.reinvite != 0 && scan.cseq == leg.remote.reinvite,
                 _ => false,
             }
     }
@@ -51,11 +51,11 @@ impl End {
             return self.hear(slot, scan);
         }
         let leg = &mut self.legs[slot as usize];
-        if scan.cseq <= leg.remote_cseq && scan.cseq != leg.reinvite_cseq {
+        if scan.cseq <= leg.remote.last && scan.cseq != leg.remote.reinvite {
             tally.report.late += 1;
             return;
         }
-        (leg.remote_cseq, leg.reinvite_cseq) = (scan.cseq, scan.cseq);
+        (leg.remote.last, leg.remote.reinvite) = (scan.cseq, scan.cseq);
         leg.dialog.refresh(scan);
         repeat(&mut leg.repeated.head, scan, None, &[]);
         self.hear(slot, scan);

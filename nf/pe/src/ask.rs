@@ -109,7 +109,7 @@ questions! {
     /// The link state database, a page at a time.
     Ask "igp/database" [
         Parameter::text("area", "only of this area: `0.0.0.0`"),
-        Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary`, `AS External` …"),
+        Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary` …"),
         Parameter::text("router", "only what this router says"),
         SKIP,
         LIMIT,

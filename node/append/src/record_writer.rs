@@ -79,7 +79,7 @@ impl Ear {
         self.bell.wake();
     }
 
-    /// Lines are about to be handed to the thread; false: there is none any more, and they are lost.
+    /// Lines are about to be handed to the thread; false: there is none any more, they are lost.
     pub fn hand(&self, lines: &[u8]) -> bool {
         let mut counts = self.counts();
         let is_there = counts.why.is_none();
@@ -261,8 +261,8 @@ impl Writer {
         Ok(octets)
     }
 
-    /// Whether a file has a name that a finished one of these is given: another function's may begin
-    /// alike.
+    /// Whether a file has a name that a finished one of these is given: another function's may
+    /// begin alike.
     fn has_finished(&self, name: &str) -> bool {
         let rest = name.strip_prefix(&*self.files.name).and_then(|it| it.strip_prefix('-'));
         let numbers = rest.and_then(|it| it.strip_suffix(FINISHED)?.split_once('-'));

@@ -1,5 +1,5 @@
-//! Repairs of a level (TI-LFA, RFC 9855) in IS-IS's own words: systems and numbers of links in place
-//! of the graph's nodes and edges.
+//! Repairs of a level (TI-LFA, RFC 9855) in IS-IS's own words: systems and numbers of links in
+//! place of the graph's nodes and edges.
 
 use crate::address::{Level, NodeId, SystemId};
 use crate::circuit::Circuit;

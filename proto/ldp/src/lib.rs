@@ -8,9 +8,10 @@
 //!                         └→ pseudowires ─→ Out::Pseudowire, Out::ForgetMacs
 //! ```
 //!
-//! Beside it: IPv6 (RFC 7552), GTSM of hellos and sessions (RFC 6720, RFC 5082), restart (RFC 3478),
-//! when the IGP may use a link (RFC 5443), withdrawal of MAC addresses (RFC 4762). [`Speaker`] is a
-//! machine: time is an argument, connections of TCP are numbers, and what they carry are octets.
+//! Beside it: IPv6 (RFC 7552), GTSM of hellos and sessions (RFC 6720, RFC 5082), restart (RFC
+//! 3478), when the IGP may use a link (RFC 5443), withdrawal of MAC addresses (RFC 4762).
+//! [`Speaker`] is a machine: time is an argument, connections of TCP are numbers, and what they
+//! carry are octets.
 //!
 //! What a peer can make grow is bounded ([`Limits`]). Whatever is not believed is counted with its
 //! reason ([`Discard`]) and answered as the RFC says.

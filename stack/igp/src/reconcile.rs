@@ -38,12 +38,12 @@ impl Ospf {
 
     fn redistributed(&self, from: Source, prefix: Prefix) -> Option<Redistributed> {
         let mut all = self.redistribute.iter().filter(|it| it.from == from);
-        all.find(|it| it.takes(prefix)).map(Redistribute::as_told)
+        all.find(|it| it.takes(prefix)).map(Redistribute::as_announced)
     }
 }
 
 impl Redistribute {
-    fn as_told(&self) -> Redistributed {
+    fn as_announced(&self) -> Redistributed {
         Redistributed { metric: self.metric, is_type2: self.metric_type == 2, tag: self.tag }
     }
 }

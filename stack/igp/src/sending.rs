@@ -12,8 +12,8 @@ const TTL: u8 = 1;
 const GLOBAL: u32 = 0;
 
 impl Router {
-    /// Sends a packet of OSPF: to a group by its interface, to a neighbour by the routes, which lead
-    /// to the subnet of the interface and find out its MAC address.
+    /// Sends a packet of OSPF: to a group by its interface, to a neighbour by the routes, which
+    /// lead to the subnet of the interface and find out its MAC address.
     pub(crate) fn send(
         &mut self,
         interface: u32,

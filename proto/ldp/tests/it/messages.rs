@@ -130,7 +130,8 @@ proptest! {
         if let Ok(Some(body)) = Body::read(&pdu.messages[0]) {
             let again = write_pdus(OWN, &[body.write(1)], 65_000);
             let pdu = Pdu::read(&again).unwrap();
-            prop_assert_eq!(Body::read(&pdu.messages[0]).unwrap().map(|it| it.kind()), Some(body.kind()));
+            let read = Body::read(&pdu.messages[0]).unwrap();
+            prop_assert_eq!(read.map(|it| it.kind()), Some(body.kind()));
         }
     }
 }

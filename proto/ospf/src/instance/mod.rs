@@ -4,10 +4,9 @@
 //! In::Packet → receive.rs → hello.rs                    neighbours, designated router
 //!                         → exchange.rs                 databases are described and asked for
 //!                         → update.rs → flood.rs        LSAs come, are installed, go on
-//! every step: originate.rs (what we say) · age.rs (what is too old) · run.rs (SPF, routes)
+//! every step: originate.rs (what we say) · run.rs (SPF, routes)
 //! ```
 
-mod age;
 mod change;
 mod exchange;
 mod flood;
