@@ -179,7 +179,9 @@ impl Instance {
     /// Neighbours are told that we will restart (§3.2.3).
     pub(super) fn plan_restart(&mut self, now: Time, period: Duration) {
         self.planned = Some((now + period, seconds(period)));
-        for state in self.circuits.values_mut().flat_map(|it| &mut it.levels) {
+        // What is down says nothing: its hello would be due for ever.
+        let speaking = self.circuits.values_mut().filter(|it| it.is_up && !it.settings.is_passive);
+        for state in speaking.flat_map(|it| &mut it.levels) {
             state.hello_at = state.hello_at.min(now);
         }
     }

@@ -333,7 +333,7 @@ impl Instance {
     /// What every step ends with.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         self.elect_all(now, out);
-        self.end_restart(now);
+        self.end_restart(now, out);
         if self.own.is_stale || self.own.due.is_some_and(|at| at <= now) {
             self.originate_all(now);
         }

@@ -20,7 +20,7 @@ pub(super) fn seconds(period: Duration) -> u32 {
 impl Instance {
     /// Our restart is over: every adjacency of before is full again, or its time has passed
     /// (§2.2).
-    pub(super) fn end_restart(&mut self, now: Time) {
+    pub(super) fn end_restart(&mut self, now: Time, out: &mut Vec<Out>) {
         if self.own.grace.is_some_and(|until| until <= now) {
             (self.own.grace, self.own.grace_s) = (None, None);
             self.own.is_stale = true;
@@ -31,6 +31,9 @@ impl Instance {
         }
         self.own.restarting = None;
         (self.own.grace, self.own.grace_s) = (None, None);
+        // The table first (§2.3 (3)): without it, summaries of before would be withdrawn, and what is
+        // said anew within MinLSArrival is not heard.
+        self.run(now, out);
         self.own.is_stale = true;
         self.backoff.change(now);
     }

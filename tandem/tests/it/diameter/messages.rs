@@ -135,7 +135,7 @@ fn messages_go_both_ways_by_diameter_alone() {
     recorded(&site);
     // SIP and Diameter of a message are one trail: from a terminal, to one, and by the MME.
     site.trail(&["MESSAGE", "202", "OFR", "OFA SUCCESS", "MESSAGE", "200"]);
-    site.trail(&["TFR", "MESSAGE", "202", "MESSAGE", "202", "TFA SUCCESS"]);
+    site.trail(&["TFR", "MESSAGE", "200", "MESSAGE", "202", "TFA SUCCESS"]);
     site.trail(&["TFR", "MESSAGE", "480", "TFR", "TFA SUCCESS", "TFA SUCCESS"]);
     site.trail(&["SRR", "SRR", "SRA SUCCESS", "SRA SUCCESS"]);
     assert!(counted(&site, "ipsmgw_s6c_sgd_served_total") >= 5);

@@ -88,6 +88,7 @@ interface lo
  ip ospf area 0
 router ospf
  ospf router-id 10.255.0.2
+ capability opaque
  graceful-restart helper enable
  timers throttle spf 10 50 500
 ";

@@ -213,6 +213,7 @@ pages! {
     diameter "docs/diameter.md";
     edge "docs/pe.md";
     figures "docs/figures.md";
+    igp "docs/igp.md";
     ims_access "docs/ims.md";
     install "docs/install.md";
     lab "docs/lab.md";

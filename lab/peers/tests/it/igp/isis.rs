@@ -85,8 +85,19 @@ impl Field {
         own.lines().filter_map(row).collect()
     }
 
-    /// Whether a peer's kernel sends packets to a prefix to us.
+    /// Whether a peer's isisd has its way to a prefix through us.
     fn leads_here(&self, place: usize, prefix: &str) -> bool {
+        let place = &self.places[place];
+        let own = place.wire.address.to_string();
+        place.ask(&frr(), "show isis route").lines().any(|line| {
+            let mut words = line.split_whitespace();
+            words.next().is_some_and(|it| it.starts_with(prefix)) && words.any(|it| it == own)
+        })
+    }
+
+    /// Whether a peer's kernel sends packets to a prefix to us. It has none of the routes that FRR
+    /// gives a label: there is no MPLS in it.
+    fn is_sent_here(&self, place: usize, prefix: &str) -> bool {
         let place = &self.places[place];
         let said = place.there.ip(&["route", "show", prefix]).unwrap_or_default();
         said.contains(&format!("via {}", place.wire.address))
@@ -175,6 +186,8 @@ fn together(link: LinkType, net: u8) {
     let levels = Levels::BOTH;
     let own = Advertised { metric: 3, is_external: false, tag: None, sid, levels };
     field.step(In::Advertise(prefix([10, 99, 0, 9], 32), own));
+    let plain = Advertised { sid: None, ..own };
+    field.step(In::Advertise(prefix([10, 99, 1, 9], 32), plain));
     until("both are up", &mut field, Field::round, |it| it.is_up(1) && it.is_up(2));
     let same = |field: &mut Field| {
         [(Level::One, "Level-1"), (Level::Two, "Level-2")].iter().all(|(level, name)| {
@@ -183,12 +196,16 @@ fn together(link: LinkType, net: u8) {
         })
     };
     until("three databases are the same in both levels", &mut field, Field::round, same);
+    // What FRR says before it has read its keys is not believed, and comes once more until then.
+    let early = Discard::ALL.iter().map(|why| field.instance.discarded(*why)).collect::<Vec<_>>();
     let (one, two) = (format!("10.77.{net}.1"), format!("10.77.{net}.2"));
     let there = |field: &mut Field| {
         field.leads_here(0, &two)
             && field.leads_here(1, &one)
             && field.leads_here(0, "10.99.0.9")
             && field.leads_here(1, "10.99.0.9")
+            && field.is_sent_here(0, "10.99.1.9")
+            && field.is_sent_here(1, "10.99.1.9")
     };
     until("each reaches the other through us", &mut field, Field::round, there);
     let lo = [1, 2].map(|number| prefix([10, 77, net, number], 32));
@@ -222,15 +239,15 @@ fn together(link: LinkType, net: u8) {
     assert!(field.places[0].ask(&frr(), "show isis neighbor").contains("tandem"));
     let labels = field.places[0].ask(&frr(), "show isis segment-routing node");
     assert!(labels.contains("16000"), "our labels are known there: {labels}");
-    for why in Discard::ALL {
-        let count = field.instance.discarded(*why);
-        // Before the peer's first hello is answered, PDUs may come early.
-        assert!(count <= 5, "{}: {count}", why.name());
+    for (why, early) in Discard::ALL.iter().zip(early) {
+        assert_eq!(field.instance.discarded(*why), early, "{}", why.name());
     }
-    // One side is cut off: the other loses its way there, and has it again.
+    // One side is cut off: what it said is no way any more, and is one again. FRR 8.4 has our new
+    // LSP in its database, but keeps the old route in the table of level 1: it is not asked.
     field.places[1].wire.is_cut = true;
-    let lost = |field: &mut Field| !field.leads_here(0, &two) && !field.routes.contains_key(&lo[1]);
-    until("it is lost, here and there", &mut field, Field::round, lost);
+    let lost = |field: &mut Field| !field.is_up(2) && !field.routes.contains_key(&lo[1]);
+    until("it is lost", &mut field, Field::round, lost);
+    assert!(field.is_up(1) && field.routes.contains_key(&lo[0]));
     field.places[1].wire.is_cut = false;
     until("it is there again", &mut field, Field::round, there);
     until("and databases are the same again", &mut field, Field::round, same);
