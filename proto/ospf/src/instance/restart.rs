@@ -31,8 +31,8 @@ impl Instance {
         }
         self.own.restarting = None;
         (self.own.grace, self.own.grace_s) = (None, None);
-        // The table first (§2.3 (3)): without it, summaries of before would be withdrawn, and what is
-        // said anew within MinLSArrival is not heard.
+        // The table first (§2.3 (3)): without it, summaries of before would be withdrawn, and what
+        // is said anew within MinLSArrival is not heard.
         self.run(now, out);
         self.own.is_stale = true;
         self.backoff.change(now);
