@@ -12,8 +12,10 @@ use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Octets of everything in the image.
-const OCTETS_MAX: usize = 40_000_000;
+/// Octets of everything in the image, unpacked.
+const OCTETS_MAX: usize = 50_000_000;
+/// Octets that are pulled: the layer as it is packed.
+const PACKED_OCTETS_MAX: usize = 25_000_000;
 /// The user that the image runs as; the number is that of "nonroot" in other images.
 const USER: Owner = Owner { id: 65_532, name: "tandem" };
 /// What functions usually listen at: BGP, M3UA, SIP, its TLS, API and console, HEP.
@@ -141,6 +143,9 @@ fn layout(release: &Release, binary: &Binary, tree: &Tree) -> Result<Tree> {
     let archive = tree.tar("", release.epoch)?;
     let said = configuration(release, binary, &archive);
     let (said, packed) = (serde_json::to_vec(&said)?, documents::gzip(&archive)?);
+    let octets = packed.len();
+    ensure!(octets <= PACKED_OCTETS_MAX, "{octets} octets to pull, more than {PACKED_OCTETS_MAX}");
+    println!("   -- the image to pull: {octets} octets");
     let place = |octets: &[u8]| format!("{BLOBS}/{}", hexadecimal(octets));
     let name = format!("localhost/tandem:{}", release.version);
     let docker = json!([{
