@@ -1,8 +1,8 @@
-//! An HLR in Python beside the relay of `ss7`: an application of a gateway with point code 3, asked
-//! by another one, point code 4, for where subscribers are.
+//! An HLR in Python beside the relay of `ss7`: an application of a gateway with point code 2-100-3, asked
+//! by another one, point code 2-100-4, for where subscribers are.
 //!
 //! ```text
-//!   ask.py ──unix── smsc (point code 4) ──tcp── hlr (point code 3) ──unix── hlr.py
+//!   ask.py ──unix── smsc (point code 2-100-4) ──tcp── hlr (point code 2-100-3) ──unix── hlr.py
 //! ```
 
 use crate::place::Place;
@@ -35,19 +35,18 @@ pub(crate) fn sections(listen: SocketAddr, collector: SocketAddr) -> String {
         r#"
 [[sgc]]
 name = "hlr"
-point_code_format = "decimal"
-point_codes = ["3"]
+point_codes = ["2-100-3"]
 capture = "tcp:{collector}"
 tcp = {{ listen = ["{listen}"] }}
 peer = [{{ name = "smsc", role = "ipsp", transport = "tcp", addresses = ["127.0.0.1"] }}]
 application_server = [
   {{ name = "smsc", peers = ["smsc"], routing_context = 4,
-    destination = [{{ point_code = "4" }}] }},
+    destination = [{{ point_code = "2-100-4" }}] }},
 ]
 subsystem = [{{ name = "hlr", number = 6, user = "tcap" }}]
 translation = [
   {{ name = "here", digits = "4477", target = [{{ subsystem = 6 }}] }},
-  {{ name = "back", digits = "4478", target = [{{ point_code = "4" }}] }},
+  {{ name = "back", digits = "4478", target = [{{ point_code = "2-100-4" }}] }},
 ]
 [[sgc.application]]
 name = "hlr"
@@ -55,19 +54,19 @@ subsystem = "hlr"
 listen = ["unix:hlr.sock"]
 [[sgc]]
 name = "smsc"
-point_code_format = "decimal"
-point_codes = ["4"]
+point_codes = ["2-100-4"]
 timers = {{ reconnect_ms = 200 }}
 peer = [
   {{ name = "hlr", role = "ipsp", transport = "tcp", addresses = ["{ip}"], port = {port},
     connect = true }},
 ]
 application_server = [
-  {{ name = "hlr", peers = ["hlr"], routing_context = 4, destination = [{{ point_code = "3" }}] }},
+  {{ name = "hlr", peers = ["hlr"], routing_context = 4,
+    destination = [{{ point_code = "2-100-3" }}] }},
 ]
 subsystem = [{{ name = "smsc", number = 8, user = "tcap" }}]
 translation = [
-  {{ name = "hlrs", digits = "4477", target = [{{ point_code = "3", subsystem = 6 }}] }},
+  {{ name = "hlrs", digits = "4477", target = [{{ point_code = "2-100-3", subsystem = 6 }}] }},
 ]
 [[sgc.application]]
 name = "smsc"

@@ -2,8 +2,8 @@
 //! code; one of the two is killed under traffic, and comes back.
 //!
 //! ```text
-//!   asp (point code 1) ──tcp── relay ──sctp/udp── hlr-1 ┐ point code 2, loadshare:
-//!                                    ──sctp/udp── hlr-2 ┘ each sends back what it gets
+//!   asp (point code 0-0-1) ──tcp── relay ──sctp/udp── hlr-1 ┐ point code 0-0-2, loadshare:
+//!                                        ──sctp/udp── hlr-2 ┘ each sends back what it gets
 //! ```
 
 use crate::hlr::{self, Hlr};
@@ -32,7 +32,7 @@ pub(crate) const SCENE: Scene = Scene {
 };
 
 const RELAY: [u8; 4] = [127, 0, 0, 11];
-/// One of those that share point code 2.
+/// One of those that share point code 0-0-2.
 #[derive(Clone, Copy)]
 struct Sharing {
     name: &'static str,
@@ -135,7 +135,7 @@ fn relay(site: SiteFile, [collector, tcp]: [SocketAddr; 2], udp: u16) -> String 
     let own = dotted(RELAY);
     let site = site
         .with(format_args!("[sas]\nlisten = [\"tcp:{collector}\"]"))
-        .with("\n[[sgc]]\nname = \"relay\"\npoint_code_format = \"decimal\"")
+        .with("\n[[sgc]]\nname = \"relay\"")
         .with(format_args!("capture = \"tcp:{collector}\"\ntcp = {{ listen = [\"{tcp}\"] }}"))
         .with("peer = [")
         .with("  { name = \"asp\", role = \"asp\", transport = \"tcp\",")
@@ -150,9 +150,9 @@ fn relay(site: SiteFile, [collector, tcp]: [SocketAddr; 2], udp: u16) -> String 
         .fold(site, peer)
         .with("]\napplication_server = [")
         .with("  { name = \"vlr\", peers = [\"asp\"], routing_context = 1,")
-        .with("    destination = [{ point_code = \"1\" }] },")
+        .with("    destination = [{ point_code = \"0-0-1\" }] },")
         .with("  { name = \"hlr\", peers = [\"hlr-1\", \"hlr-2\"], routing_context = 2,")
-        .with("    traffic_mode = \"loadshare\", destination = [{ point_code = \"2\" }] },\n]")
+        .with("    traffic_mode = \"loadshare\", destination = [{ point_code = \"0-0-2\" }] },\n]")
         .with(format_args!("[sgc.sctp]\naddresses = [\"{own}\"]\nencapsulation_port = {udp}"))
         .with("preset = \"telecom(2)\"\nparameters = { hb_interval_ms = 500 }")
         .text()
@@ -160,11 +160,11 @@ fn relay(site: SiteFile, [collector, tcp]: [SocketAddr; 2], udp: u16) -> String 
 
 fn sharing(site: SiteFile, host: [u8; 4], [own, udp]: [u16; 2]) -> String {
     let (host, relay) = (dotted(host), dotted(RELAY));
-    site.with("\n[[sgc]]\nname = \"hlr\"\npoint_code_format = \"decimal\"\npoint_codes = [\"2\"]")
+    site.with("\n[[sgc]]\nname = \"hlr\"\npoint_codes = [\"0-0-2\"]")
         .with(format_args!("echo_service_indicators = [{ECHOED}]"))
         .with("timers = { reconnect_ms = 200 }\napplication_server = [")
         .with("  { name = \"own\", served_by = \"here\", peers = [\"relay\"], routing_context = 2,")
-        .with("    traffic_mode = \"loadshare\", destination = [{ point_code = \"2\" }] },\n]")
+        .with("    traffic_mode = \"loadshare\", destination = [{ point_code = \"0-0-2\" }] },\n]")
         .with(format_args!("[sgc.sctp]\naddresses = [\"{host}\"]\nencapsulation_port = {own}"))
         .with("preset = \"telecom(2)\"\n[[sgc.peer]]\nname = \"relay\"\nrole = \"sgp\"")
         .with(format_args!("addresses = [\"{relay}\"]\nencapsulation_port = {udp}\nconnect = true"))
@@ -173,7 +173,7 @@ fn sharing(site: SiteFile, host: [u8; 4], [own, udp]: [u16; 2]) -> String {
 
 impl Play for Ss7 {
     fn programme(&self) -> Programme {
-        let shares = "shares point code 2, `tandem run`, over SCTP";
+        let shares = "shares point code 0-0-2, `tandem run`, over SCTP";
         let [one, other] = SHARING.map(|who| dotted(who.host));
         let ways = format!("{}, {}", self.tcp, dotted(RELAY));
         Programme {
@@ -194,7 +194,7 @@ impl Play for Ss7 {
             ..Programme::default()
         }
         .with("relay", "signalling gateway and SAS, `tandem run`", ways)
-        .with("asp", "an ASP of the lab, over TCP, point code 1", "127.0.0.1")
+        .with("asp", "an ASP of the lab, over TCP, point code 0-0-1", "127.0.0.1")
         .with(SHARING[0].name, shares, one)
         .with(SHARING[1].name, shares, other)
     }

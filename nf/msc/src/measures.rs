@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 /// Between two reports of the quality of an end to its session controller.
 pub(crate) const REPORT_EVERY: Duration = Duration::from_secs(60);
-/// Between two in its trail. The forwarder tells what passed every five seconds, a little less or
-/// more.
+/// Between two in its trail. The forwarder tells what passed every second while flows are few, else
+/// every five seconds, a little less or more.
 const TRACE_EVERY: Duration = Duration::from_millis(4_500);
 /// A mean opinion score below this is poor, hundredths.
 pub(crate) const POOR_HUNDREDTHS: u16 = 350;

@@ -1,5 +1,5 @@
-//! Packets a second over the last few seconds: of a flow the forwarder tells what passed every five
-//! seconds, so that in most seconds it tells nothing.
+//! Packets a second over the last few seconds: of one of many flows the forwarder tells what passed
+//! every five seconds, so that in most seconds it tells nothing.
 
 /// Seconds that a rate is of: two tellings of every flow.
 const SECONDS: usize = 10;

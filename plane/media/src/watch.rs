@@ -17,9 +17,11 @@ use srtp::{Past, Sender, StreamState};
 
 /// The time in which every flow is looked at once.
 pub const ROUND: Duration = Duration::from_secs(1);
-/// Time between two notices with what passed, while few flows are there; in its first seconds a
-/// flow is told of with each [`ROUND`].
+/// Time between two notices with what passed; in its first seconds a flow is told of with each
+/// [`ROUND`], and so is every flow while there are few.
 pub const STATISTICS: Duration = Duration::from_secs(5);
+/// Flows of which a person may look at each: rates of their packets are of single seconds.
+const FEW: usize = 200;
 /// Notices that are told in a second at most.
 pub const NOTICES_PER_S: u32 = 4_000;
 /// Of them, those that have nothing for a standby: the others come before them.
@@ -259,8 +261,7 @@ impl Watch {
         // What waits becomes part of a later notice.
         let is_whole = self.budget.is_left_for_others();
         if is_whole {
-            let every = Duration::from_secs(self.flows as u64 / STATISTICS_PER_S);
-            told.rest(known, now, every, &mut notice);
+            told.rest(known, now, Pace::of(self.flows), &mut notice);
         }
         let passed = *known.flow.passed();
         let receiver = known.receiver.as_deref();
@@ -332,9 +333,24 @@ fn forget(table: &Table, number: u32) {
     with_sender(table, sender, Sender::unnoted);
 }
 
+/// Time between two notices with what passed.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// Of a flow in its first seconds.
+    young: Duration,
+    settled: Duration,
+}
+
+impl Pace {
+    fn of(flows: usize) -> Self {
+        let young = Duration::from_secs(flows as u64 / STATISTICS_PER_S).max(ROUND);
+        Self { young, settled: if flows <= FEW { ROUND } else { young.max(STATISTICS) } }
+    }
+}
+
 impl Reported {
     /// What no standby has to know.
-    fn rest(&mut self, known: &mut Known, now: Time, every: Duration, notice: &mut Notice) {
+    fn rest(&mut self, known: &mut Known, now: Time, pace: Pace, notice: &mut Notice) {
         self.silence(known, now, notice);
         notice.unprotected = known.unprotected() - self.unprotected;
         self.unprotected = known.unprotected();
@@ -347,8 +363,8 @@ impl Reported {
         // What a flow begins with is told at once, for a call may be short or be looked at.
         let every = match () {
             () if self.packets == 0 => ROUND,
-            () if now.since(self.since) < STATISTICS => every.max(ROUND),
-            () => every.max(STATISTICS),
+            () if now.since(self.since) < STATISTICS => pace.young,
+            () => pace.settled,
         };
         let is_due = self.packets != count && now.since(self.counted) >= every;
         if is_due {

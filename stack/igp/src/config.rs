@@ -7,6 +7,7 @@ mod validate;
 pub use keys::{KeyChain, KeyChains};
 pub use validate::Known;
 
+use config::Issue;
 use ospf::{AreaKind, SpfDelays};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -335,6 +336,20 @@ impl Ospf {
             area.interface.iter().enumerate().filter_map(move |(n, it)| {
                 let path = format!("area[{a}].interface[{n}].key_file");
                 Some((path, it.key_file.as_deref()?))
+            })
+        })
+    }
+
+    /// Interfaces whose packets nobody has to prove, each with its path.
+    pub fn exposures(&self) -> impl Iterator<Item = Issue> {
+        self.area.iter().enumerate().flat_map(|(a, area)| {
+            let open = |it: &&Interface| it.key_file.is_none() && !it.passive;
+            let spoken = area.interface.iter().enumerate();
+            spoken.filter(move |(_, it)| open(it)).map(move |(n, it)| {
+                let name = &it.name;
+                let what = format!("OSPF on `{name}` believes whoever is on its link");
+                let hint = "add `key_file` at each router of the link, or `passive = true`";
+                Issue::new(format!("area[{a}].interface[{n}]"), what, hint)
             })
         })
     }

@@ -4,7 +4,9 @@
 //! Up ── probe_failures probes unanswered ──→ Down ── a probe answered ──→ Up
 //! ```
 //! A request that comes from the address of a target that is down lets it be probed at once: it
-//! seems to live again. That alone is no proof, for the source of a datagram can be forged.
+//! seems to live again. That alone is no proof, for the source of a datagram can be forged. Without
+//! that it is probed after 1, 2, 4 … seconds, at most `probe_interval`: who starts a site before
+//! its peers waits no whole interval for them.
 //!
 //! A target without probes is always up. Any answer counts as alive, except 503 and 408. A probe
 //! that has no answer when the next one is due has failed, though its transaction goes on (Timer F
@@ -21,8 +23,11 @@ use sip::overload::Feedback;
 /// Feedback holds no longer than this without another word.
 const VALIDITY_MAX_MS: u32 = 60_000;
 
-/// A target that is down is probed no sooner than that after its last probe because it was heard.
-const HEARD_PAUSE: Duration = Duration::from_secs(1);
+/// A target that is down is probed no sooner than that after its last probe: because it was heard,
+/// and the first time after it went down.
+const DOWN_PAUSE: Duration = Duration::from_secs(1);
+/// The pause doubles so often at most.
+const DOUBLED_MAX: u32 = 16;
 
 /// Whether a target takes requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub struct Endpoint {
     pub failures: u32,
     /// When it is probed next; `Time::MAX` is never.
     pub probe_at: Time,
+    /// When it was probed last.
+    pub probed_at: Time,
     /// Probes that it was sent.
     pub probes: u32,
     /// The last of them has neither its answer nor failed.
@@ -262,9 +269,8 @@ impl NextHops {
         let address = |flow: &Flow| flow.remote.ip().to_canonical();
         let from = address(there);
         for hop in &mut self.hops {
-            let interval = hop.interval;
             let is_meant = |it: &&mut Endpoint| {
-                let was_long_ago = it.probe_at + HEARD_PAUSE <= now + interval;
+                let was_long_ago = it.probed_at + DOWN_PAUSE <= now;
                 let is_there = address(&it.flow) == from;
                 is_there && it.health == Health::Down && was_long_ago
             };
@@ -291,14 +297,15 @@ impl NextHops {
         })
     }
 
-    /// A target whose probe is due; the next one is due an interval later.
+    /// A target whose probe is due; the next one is due a pause later.
     pub fn due(&mut self, now: Time) -> Option<(Probed, Flow)> {
         let changes = self.changes;
         for (h, hop) in self.hops.iter_mut().enumerate() {
-            let interval = hop.interval;
+            let times = hop.times();
             for (e, endpoint) in hop.endpoints.iter_mut().enumerate() {
                 if endpoint.probe_at <= now {
-                    endpoint.probe_at = now + interval;
+                    endpoint.probe_at = now + times.pause(endpoint);
+                    endpoint.probed_at = now;
                     endpoint.probes = endpoint.probes.wrapping_add(1);
                     endpoint.awaited = true;
                     let number = endpoint.probes;
@@ -327,7 +334,7 @@ impl NextHops {
             return None;
         }
         let hop = self.hops.get_mut(usize::from(hop))?;
-        let failures_max = hop.failures_max;
+        let times = hop.times();
         let endpoint = hop.endpoints.get_mut(usize::from(target))?;
         let is_last = number == endpoint.probes;
         if !(alive || is_last && endpoint.awaited) {
@@ -335,11 +342,15 @@ impl NextHops {
         }
         endpoint.awaited &= !is_last;
         endpoint.failures = if alive { 0 } else { endpoint.failures.saturating_add(1) };
-        let health = match (alive, endpoint.failures >= failures_max) {
+        let health = match (alive, endpoint.failures >= times.failures_max) {
             (true, _) => Health::Up,
             (false, true) => Health::Down,
             (false, false) => endpoint.health,
         };
+        if health == Health::Down && endpoint.probe_at > now {
+            // What failed at once (nobody listens there) need not wait for the rest of the interval.
+            endpoint.probe_at = endpoint.probe_at.min(now + times.pause(endpoint));
+        }
         if health == endpoint.health {
             return None;
         }
@@ -370,7 +381,28 @@ impl NextHops {
     }
 }
 
+/// When targets of a hop are probed, and how long they count as up.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    interval: Duration,
+    failures_max: u32,
+}
+
+impl Times {
+    /// Until the next probe: the interval, and less for a target that went down of late.
+    fn pause(self, it: &Endpoint) -> Duration {
+        let Some(since_down) = it.failures.checked_sub(self.failures_max) else {
+            return self.interval;
+        };
+        (DOWN_PAUSE * 2u32.pow(since_down.min(DOUBLED_MAX))).min(self.interval)
+    }
+}
+
 impl Hop {
+    const fn times(&self) -> Times {
+        Times { interval: self.interval, failures_max: self.failures_max }
+    }
+
     fn endpoint(&self, flow: Flow, target: u16, now: Time) -> Endpoint {
         let probe_at = if self.interval == Duration::ZERO { Time::MAX } else { now };
         Endpoint {
@@ -378,6 +410,7 @@ impl Hop {
             health: Health::Up,
             failures: 0,
             probe_at,
+            probed_at: Time::ZERO,
             probes: 0,
             awaited: false,
             since: now,

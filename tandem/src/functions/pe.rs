@@ -81,6 +81,7 @@ impl Kind for Pe {
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let mut found = foreign(&self.name, self.key_file.is_some(), "name", "key_file", directory);
         found.extend(absent(&self.port, self.forwarder));
+        found.extend(self.ospf.iter().flat_map(Ospf::exposures).map(|it| it.under("ospf")));
         found
     }
 

@@ -411,6 +411,34 @@ fn a_collector_that_nobody_is_and_devices_and_subnets_that_cannot_serve_are_note
 }
 
 #[test]
+fn an_interface_on_which_ospf_believes_everybody_is_warned_of() {
+    let site = |keys: &str| {
+        let interface = |name: &str, net: u8| {
+            format!(
+                "[[pe.port]]\nname = \"{name}\"\ndriver = \"af_packet\"\n[[pe.interface]]\n\
+                 name = \"{name}\"\naddresses = [\"192.0.{net}.1/24\"]\n"
+            )
+        };
+        Place::new(&format!(
+            "{SITE}[[pe]]\nname = \"pe1\"\n{}{}[pe.ospf]\nrouter_id = \"192.0.2.1\"\n\
+             [[pe.ospf.area]]\nid = \"0.0.0.0\"\n\
+             [[pe.ospf.area.interface]]\nname = \"lan1\"\npassive = true\n\
+             [[pe.ospf.area.interface]]\nname = \"core1\"\n{keys}",
+            interface("lan1", 1),
+            interface("core1", 2)
+        ))
+    };
+    let (status, said) = site("").check();
+    assert!(status == 0 && said.contains("OSPF on `core1` believes whoever"), "{said}");
+    assert!(said.contains("= at: pe[0].ospf.area[0].interface[1]"), "{said}");
+    assert!(!said.contains("OSPF on `lan1`"), "nothing is spoken there: {said}");
+    let place = site("key_file = \"core.key\"\n");
+    place.write("var/core.key", "1 hmac-sha-256 of-both-routers\n");
+    let (status, said) = place.check();
+    assert!(status == 0 && !said.contains("OSPF on"), "{said}");
+}
+
+#[test]
 fn another_site_in_the_same_directory_is_a_mistake() {
     let place = Place::new(SITE);
     place.write("var/lock", "sbc\n");

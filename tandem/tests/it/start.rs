@@ -35,6 +35,11 @@ fn a_stranger_takes_the_path_of_short_messages() {
 }
 
 #[test]
+fn a_stranger_takes_the_path_of_a_pair() {
+    read_part(PAGE, "A pair of controllers");
+}
+
+#[test]
 fn a_stranger_takes_the_path_of_a_changed_configuration() {
     read_part(PAGE, "A changed configuration");
 }

@@ -16,9 +16,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tcap::codec::{Code, MessageType, TransactionId, Writer};
 
-/// Point codes: of who begins, as [`Asp`] has it, and of the cluster.
-const CALLER: u32 = 1;
-pub(super) const CLUSTER: u32 = 9;
+/// Point code of who begins: 2-100-1.
+const CALLER: u32 = 4_897;
+/// Point code of the cluster: 2-100-9.
+const CLUSTER: u32 = 4_905;
 /// Subsystems: an SMSC's, and an HLR's.
 const SMSC: u8 = 8;
 pub(super) const HLR: u8 = 6;

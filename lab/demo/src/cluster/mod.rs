@@ -129,15 +129,15 @@ fn section(site: SiteFile, node: usize, doors: &Doors) -> String {
     let Doors { tcp, links, collector } = doors;
     let trails = format!("[sas]\nlisten = [\"tcp:{collector}\"]\n");
     let trails = if node == 0 { trails.as_str() } else { "" };
-    let (own, cluster, hlr) = (tcp[node], callers::CLUSTER, callers::HLR);
+    let (own, hlr) = (tcp[node], callers::HLR);
     let (name, socket) = (application::NAME, application::SOCKET);
     let peer = "{ name = \"msc\", role = \"asp\", transport = \"tcp\", \
                 addresses = [\"127.0.0.1\"] }";
     let served = "{ name = \"msc\", peers = [\"msc\"], routing_context = 1, \
-                  destination = [{ point_code = \"1\" }] }";
+                  destination = [{ point_code = \"2-100-1\" }] }";
     let site = site
-        .with(format_args!("{trails}[[sgc]]\nname = \"stp\"\npoint_code_format = \"decimal\""))
-        .with(format_args!("point_codes = [\"{cluster}\"]\ncapture = \"tcp:{collector}\""))
+        .with(format_args!("{trails}[[sgc]]\nname = \"stp\""))
+        .with(format_args!("point_codes = [\"2-100-9\"]\ncapture = \"tcp:{collector}\""))
         .with(format_args!("tcp = {{ listen = [\"{own}\"] }}"))
         .with(format_args!("peer = [{peer}]\napplication_server = [{served}]"))
         // No MSU waits too long where a busy machine is what keeps it waiting.
@@ -175,7 +175,7 @@ impl Play for Cluster {
             .iter()
             .zip(&self.doors.tcp)
             .fold(programme, with)
-            .with("callers", "point code 1, an ASP at each node, over TCP", "127.0.0.1")
+            .with("callers", "point code 2-100-1, an ASP at each node, over TCP", "127.0.0.1")
             .with("hlr", "an application, in this process", "a Unix socket of each node")
     }
 
