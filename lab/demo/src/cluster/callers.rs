@@ -18,8 +18,8 @@ use tcap::codec::{Code, MessageType, TransactionId, Writer};
 
 /// Point code of who begins: 2-100-1.
 const CALLER: u32 = 4_897;
-/// Point code of the cluster: 2-100-9.
-const CLUSTER: u32 = 4_905;
+/// Point code of the cluster: 2-100-5.
+const CLUSTER: u32 = 4_901;
 /// Subsystems: an SMSC's, and an HLR's.
 const SMSC: u8 = 8;
 pub(super) const HLR: u8 = 6;

@@ -137,7 +137,7 @@ fn section(site: SiteFile, node: usize, doors: &Doors) -> String {
                   destination = [{ point_code = \"2-100-1\" }] }";
     let site = site
         .with(format_args!("{trails}[[sgc]]\nname = \"stp\""))
-        .with(format_args!("point_codes = [\"2-100-9\"]\ncapture = \"tcp:{collector}\""))
+        .with(format_args!("point_codes = [\"2-100-5\"]\ncapture = \"tcp:{collector}\""))
         .with(format_args!("tcp = {{ listen = [\"{own}\"] }}"))
         .with(format_args!("peer = [{peer}]\napplication_server = [{served}]"))
         // No MSU waits too long where a busy machine is what keeps it waiting.
