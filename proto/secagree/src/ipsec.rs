@@ -81,19 +81,29 @@ pub struct Ipsec {
 
 impl Ipsec {
     /// Reads the parameters; `None` where one of them has a value that is not ours.
-    pub(crate) fn read(parameters: &[Parameter<'_>], at: usize) -> Result<Option<Self>, Malformed> {
-        let find = |name: &str| parameters.iter().find(|it| it.is(name));
-        let must = |name: &str, what| find(name).ok_or(Malformed::new(at, what, SPEC));
-        let value =
-            |name: &str, usual: &'static str| find(name).map_or(usual.as_bytes(), |it| it.value);
-        let alg = named(Alg::ALL, Alg::name, must("alg", "ipsec-3gpp has no alg")?.value);
-        let ealg = named(Ealg::ALL, Ealg::name, value("ealg", Ealg::Null.name()));
-        let mode = named(Mode::ALL, Mode::name, value("mod", Mode::Transport.name()));
-        let protocol = named(Protocol::ALL, Protocol::name, value("prot", Protocol::Esp.name()));
-        let spi_c = Spi(number(must("spi-c", "ipsec-3gpp has no spi-c")?)?);
-        let spi_s = Spi(number(must("spi-s", "ipsec-3gpp has no spi-s")?)?);
-        let port_c = port(must("port-c", "ipsec-3gpp has no port-c")?)?;
-        let port_s = port(must("port-s", "ipsec-3gpp has no port-s")?)?;
+    pub(crate) fn read<'a>(
+        parameters: &[Parameter<'a>],
+        at: usize,
+    ) -> Result<Option<Self>, Malformed> {
+        let mut found = [None; Self::PARAMETERS.len()];
+        for parameter in parameters {
+            if let Some(place) = Self::place(parameter) {
+                found[place] = Some(parameter);
+            }
+        }
+        let [alg, ealg, mode, protocol, spi_c, spi_s, port_c, port_s] = found;
+        let must = |it: Option<_>, what| it.ok_or(Malformed::new(at, what, SPEC));
+        let value = |it: Option<&Parameter<'a>>, usual: &'static str| {
+            it.map_or(usual.as_bytes(), |it| it.value)
+        };
+        let alg = named(Alg::ALL, Alg::name, must(alg, "ipsec-3gpp has no alg")?.value);
+        let ealg = named(Ealg::ALL, Ealg::name, value(ealg, Ealg::Null.name()));
+        let mode = named(Mode::ALL, Mode::name, value(mode, Mode::Transport.name()));
+        let protocol = named(Protocol::ALL, Protocol::name, value(protocol, Protocol::Esp.name()));
+        let spi_c = Spi(number(must(spi_c, "ipsec-3gpp has no spi-c")?)?);
+        let spi_s = Spi(number(must(spi_s, "ipsec-3gpp has no spi-s")?)?);
+        let port_c = port(must(port_c, "ipsec-3gpp has no port-c")?)?;
+        let port_s = port(must(port_s, "ipsec-3gpp has no port-s")?)?;
         let (Some(alg), Some(ealg), Some(mode), Some(protocol)) = (alg, ealg, mode, protocol)
         else {
             return Ok(None);
@@ -123,6 +133,11 @@ impl Ipsec {
     /// The names of its parameters.
     pub(crate) const PARAMETERS: [&'static str; 8] =
         ["alg", "ealg", "mod", "prot", "spi-c", "spi-s", "port-c", "port-s"];
+
+    /// Which of these a parameter is.
+    pub(crate) fn place(parameter: &Parameter<'_>) -> Option<usize> {
+        Self::PARAMETERS.iter().position(|name| parameter.is(name))
+    }
 
     /// Whether its indices and ports can be used: two indices that are not reserved, two ports
     /// (TS 33.203 §7.1).
@@ -219,10 +234,14 @@ fn named<T: Copy>(rows: &[T], name: fn(T) -> &'static str, value: &[u8]) -> Opti
 }
 
 fn number(parameter: &Parameter<'_>) -> Result<u32, Malformed> {
-    let text = core::str::from_utf8(parameter.value).ok();
-    let is_number = |text: &&str| text.bytes().all(|octet| octet.is_ascii_digit());
-    let number = text.filter(is_number).and_then(|text| text.parse().ok());
-    number.ok_or(parameter.violation("it is no number of 32 bits"))
+    let digit = |octet: &u8| octet.checked_sub(b'0').filter(|digit| *digit <= 9);
+    let number = parameter
+        .value
+        .iter()
+        .try_fold(0_u32, |number, octet| number.checked_mul(10)?.checked_add(digit(octet)?.into()));
+    number
+        .filter(|_| !parameter.value.is_empty())
+        .ok_or(parameter.violation("it is no number of 32 bits"))
 }
 
 fn port(parameter: &Parameter<'_>) -> Result<u16, Malformed> {

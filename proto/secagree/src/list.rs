@@ -80,7 +80,7 @@ impl List {
             list.sort();
             list
         };
-        sorted(self) == sorted(other)
+        self.0 == other.0 || sorted(self) == sorted(other)
     }
 }
 
@@ -92,17 +92,28 @@ fn written(mechanism: &Mechanism) -> Vec<u8> {
 
 /// The parts of a text between separators that stand in no quotes, each with its place.
 pub(crate) fn split(text: &[u8], separator: u8) -> impl Iterator<Item = (usize, &[u8])> {
+    let has_quotes = text.contains(&b'"');
     let mut begin = Some(0);
     core::iter::from_fn(move || {
         let from = begin?;
-        let (mut quoted, mut escaped) = (false, false);
-        let end = text[from..].iter().position(|octet| {
-            let ends = !quoted && *octet == separator;
-            quoted ^= *octet == b'"' && !escaped;
-            escaped = quoted && *octet == b'\\' && !escaped;
-            ends
-        });
+        let rest = &text[from..];
+        let end = if has_quotes {
+            end_of_quoted(rest, separator)
+        } else {
+            rest.iter().position(|octet| *octet == separator)
+        };
         begin = end.map(|end| from + end + 1);
         Some((from, &text[from..end.map_or(text.len(), |end| from + end)]))
+    })
+}
+
+/// Where the first separator stands that is in no quotes.
+fn end_of_quoted(text: &[u8], separator: u8) -> Option<usize> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.iter().position(|octet| {
+        let ends = !quoted && *octet == separator;
+        quoted ^= *octet == b'"' && !escaped;
+        escaped = quoted && *octet == b'\\' && !escaped;
+        ends
     })
 }

@@ -127,7 +127,7 @@ impl Mechanism {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let ipsec = if is("ipsec-3gpp") { Ipsec::read(&parameters, at)? } else { None };
         if let Some(ipsec) = ipsec {
-            parameters.retain(|it| !Ipsec::PARAMETERS.iter().any(|name| it.is(name)));
+            parameters.retain(|it| Ipsec::place(it).is_none());
             let extensions = other(b"", &parameters);
             return Ok(Self { name: Name::Ipsec3gpp(ipsec), q, extensions });
         }
@@ -214,8 +214,9 @@ fn is_value(value: &[u8]) -> bool {
     false
 }
 
-pub(crate) fn is_token(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
+pub(crate) const fn is_token(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric()
+        || matches!(octet, b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
 }
 
 #[cfg(test)]

@@ -75,8 +75,9 @@ fn blank(value: &[u8], at: usize) -> usize {
     at + value.get(at..).unwrap_or_default().iter().take_while(is_blank).count()
 }
 
-fn is_token(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
+const fn is_token(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric()
+        || matches!(octet, b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
 }
 
 fn one(value: &[u8], begin: usize) -> Result<Parameter<'_>, Malformed> {
