@@ -105,8 +105,9 @@ pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
 }
 
 /// Why a packet that only neighbours may send is none of theirs: it takes no token of its class
-/// (RFC 4861 §7.1, RFC 6980, RFC 5881 §5).
-fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option<Verdict> {
+/// (RFC 4861 §7.1, RFC 6980, RFC 5881 §5). OSPF is sent with a TTL of 1 (RFC 2328 §A.1), or of 255
+/// by who is looked at by RFC 5082; what goes to a group of the link comes from there.
+pub(crate) fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option<Verdict> {
     let is_four = packet[0] >> 4 == 4;
     let hops = if is_four { packet[8] } else { packet[7] };
     match class {
@@ -115,8 +116,16 @@ fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option<Verdict> {
         Class::Bfd if word(packet, found.at + 2) == BFD_CONTROL && hops != ON_LINK => {
             Some(FROM_AFAR)
         }
+        Class::Ospf if is_four && !is_group(packet) && !matches!(hops, 1 | u8::MAX) => {
+            Some(FROM_AFAR)
+        }
         _ => None,
     }
+}
+
+/// Whether an IPv4 packet goes to a group.
+fn is_group(packet: &[u8]) -> bool {
+    packet[16] & 0xf0 == 0xe0
 }
 
 impl Local {

@@ -13,12 +13,15 @@ wire::rows! {
         OwnRouterId = "own-router-id", "RFC 2328 §8.2";
         /// It does not come from the link.
         Source = "source", "RFC 2328 §8.2";
-        /// It is for designated routers, and we are none.
+        /// It is for designated routers, and we are none; or a hello to our address alone, which
+        /// anybody far away can write.
         Destination = "destination", "RFC 2328 §8.2";
         /// Its authentication is not that of the interface, or is wrong.
         Authentication = "authentication", "RFC 2328 §8.2";
         /// It was sent before another that came.
         Replay = "replay", "RFC 2328 §D.4.3";
+        /// A digest of one router comes from where another one is, or of one that is elsewhere.
+        Elsewhere = "elsewhere", "RFC 7474 §5";
         /// A hello has another mask.
         Mask = "mask", "RFC 2328 §10.5";
         /// A hello has other intervals.

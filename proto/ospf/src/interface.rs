@@ -2,6 +2,7 @@
 
 use crate::lsa::Header;
 use crate::neighbour::{Neighbour, NeighbourState};
+use crate::numbers::Numbers;
 use crate::settings::{InterfaceSettings, LinkType};
 use machine::Time;
 use std::collections::BTreeMap;
@@ -52,10 +53,12 @@ pub(crate) struct Interface {
     pub(crate) acknowledge_at: Time,
     /// The neighbours changed: somebody else may be designated router.
     pub(crate) is_undecided: bool,
+    /// What digests said last; it outlives neighbours, and the link's loss.
+    pub(crate) numbers: Numbers,
 }
 
 impl Interface {
-    pub(crate) const fn new(settings: InterfaceSettings) -> Self {
+    pub(crate) fn new(settings: InterfaceSettings) -> Self {
         Self {
             settings,
             state: InterfaceState::Down,
@@ -67,6 +70,7 @@ impl Interface {
             acknowledgments: Vec::new(),
             acknowledge_at: Time::MAX,
             is_undecided: false,
+            numbers: Numbers::default(),
         }
     }
 
@@ -81,6 +85,16 @@ impl Interface {
             || is_chief
             || neighbour.address == self.designated
             || neighbour.address == self.backup
+    }
+
+    /// Whether a router is there with another address, or another router has that address: while
+    /// a neighbour lives, nobody else who holds a digest of its link is it, and on a link of two
+    /// there is no other one.
+    pub(crate) fn is_elsewhere(&self, router: u32, source: Ipv4Addr) -> bool {
+        self.neighbours.values().any(|it| {
+            let is_same = [it.router == router, it.address == source];
+            is_same != [true; 2] && (!self.is_broadcast() || is_same.contains(&true))
+        })
     }
 
     /// Neighbours that others are told of.

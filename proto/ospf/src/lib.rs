@@ -28,6 +28,7 @@ mod interface;
 pub mod lsa;
 mod lsdb;
 mod neighbour;
+mod numbers;
 pub mod packet;
 mod repairs;
 mod routes;

@@ -77,8 +77,6 @@ pub(crate) struct Neighbour {
     pub(crate) dead_at: Time,
     /// When descriptions or requests are sent again.
     pub(crate) resend_at: Time,
-    /// The number of its last packet that was authenticated by a digest.
-    pub(crate) authenticated: Option<u32>,
     /// It restarts, and is borne until then (RFC 3623).
     pub(crate) grace: Option<Time>,
 }
@@ -97,7 +95,6 @@ impl Neighbour {
             unacknowledged: BTreeMap::new(),
             dead_at: Time::MAX,
             resend_at: Time::MAX,
-            authenticated: None,
             grace: None,
         }
     }

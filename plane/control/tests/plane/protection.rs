@@ -121,6 +121,25 @@ fn a_packet_of_bfd_over_one_hop_comes_from_the_link() {
 }
 
 #[test]
+fn a_packet_of_ospf_to_an_address_has_the_ttl_of_a_neighbour() {
+    let mut world = World::new();
+    let mut punted = |destination: &str, ttl: u8| {
+        let mut packet = udp4("10.0.1.2", destination, ttl, 60);
+        packet[9] = 89;
+        nodes::header::seal_ip4(&mut packet[..20]);
+        let mut frame = ethernet(0, 0x0800, &packet);
+        if destination.starts_with("224") {
+            frame[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, 5]);
+        }
+        world.send(0, &frame).punted.len()
+    };
+    let near = [punted("10.0.1.1", 1), punted("10.0.1.1", 255), punted("224.0.0.5", 9)];
+    assert_eq!(near, [1, 1, 1]);
+    assert_eq!([punted("10.0.1.1", 2), punted("10.0.1.1", 64)], [0, 0]);
+    assert_eq!(world.dropped()["hop limit says that it is not from this link"], 2);
+}
+
+#[test]
 fn a_neighbour_that_has_answered_is_heard_beside_a_flood_of_its_own_link() {
     let mut world = World::new();
     let (known, target) = ([2, 0, 0, 0, 7, 7], "2001:db8:1::66");

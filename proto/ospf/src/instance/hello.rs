@@ -53,7 +53,8 @@ impl Instance {
         let addresses: Vec<Ipv4Addr> = interface.neighbours.keys().copied().collect();
         addresses.into_iter().for_each(|address| self.kill((index, address), out));
         if let Some(interface) = self.interfaces.get_mut(&index) {
-            *interface = Interface::new(interface.settings.clone());
+            let numbers = core::mem::take(&mut interface.numbers);
+            *interface = Interface { numbers, ..Interface::new(interface.settings.clone()) };
         }
         self.links.insert(index, crate::lsdb::Lsdb::default());
         self.outgoing.remove(&index);

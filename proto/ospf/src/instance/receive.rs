@@ -1,9 +1,9 @@
 //! A packet arrives (RFC 2328 §8.2).
 
-use super::{ALL_D_ROUTERS, ALL_SPF_ROUTERS, Instance, Out};
+use super::{ALL_D_ROUTERS, ALL_SPF_ROUTERS, Instance, NeighbourId, Out};
 use crate::discard::Discard;
 use crate::interface::InterfaceState;
-use crate::packet::{Body, Head};
+use crate::packet::{Body, Head, PacketType, Proof};
 use machine::Time;
 use std::net::Ipv4Addr;
 
@@ -22,8 +22,9 @@ impl Instance {
         let [source, _] = ends;
         let settings = &self.interfaces.get(&index).ok_or(Discard::Interface)?.settings;
         let verified = settings.authentication.verify(octets, packet);
-        let sequence = verified.ok_or(Discard::Authentication)?;
-        self.check_sequence(index, source, sequence)?;
+        if let Some(proof) = verified.ok_or(Discard::Authentication)? {
+            self.check_proof((index, source), head.router, proof)?;
+        }
         let body = Body::read(head.kind, packet).map_err(|_| Discard::Malformed)?;
         let from = (index, source);
         match body {
@@ -32,10 +33,6 @@ impl Instance {
             Body::Request(keys) => self.requested(now, from, &keys, out)?,
             Body::Update(lsas) => self.updated(now, from, lsas, out)?,
             Body::Acknowledgment(headers) => self.acknowledged(now, from, &headers)?,
-        }
-        // Hellos make the neighbour whose number is kept.
-        if let Some(it) = self.neighbour_mut(from) {
-            it.authenticated = sequence.or(it.authenticated);
         }
         Ok(())
     }
@@ -48,7 +45,11 @@ impl Instance {
         let is_for_us = match destination {
             ALL_SPF_ROUTERS => true,
             ALL_D_ROUTERS => is_chief,
-            other => other == settings.address,
+            // Who is far away can write our address, and no group of the link: hellos, by which
+            // neighbours are made, go to the group (§9.5). Much else that should on links of two
+            // (§8.1) is sent to the neighbour alone: descriptions and requests by BIRD, direct
+            // acknowledgments by FRR.
+            other => other == settings.address && head.kind != PacketType::Hello,
         };
         let is_near = !interface.is_broadcast() || settings.prefix().has(source.into());
         match () {
@@ -63,17 +64,17 @@ impl Instance {
         }
     }
 
-    fn check_sequence(
-        &self,
-        index: u32,
-        source: Ipv4Addr,
-        sequence: Option<u32>,
+    /// A digest is right: whether it says something new, and of who is there.
+    fn check_proof(
+        &mut self,
+        (index, source): NeighbourId,
+        router: u32,
+        proof: Proof,
     ) -> Result<(), Discard> {
-        let neighbour = self.neighbour((index, source));
-        let last = neighbour.and_then(|it| it.authenticated);
-        match (last, sequence) {
-            (Some(last), Some(sequence)) if sequence < last => Err(Discard::Replay),
-            _ => Ok(()),
+        let interface = self.interfaces.get_mut(&index).ok_or(Discard::Interface)?;
+        if interface.is_elsewhere(router, source) {
+            return Err(Discard::Elsewhere);
         }
+        interface.numbers.take(router, proof)
     }
 }

@@ -122,6 +122,15 @@ impl AuthenticationKey {
     }
 }
 
+/// What a digest proves beside its key: that the packet was not sent before others of its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Proof {
+    /// The number of the key.
+    pub(crate) key: u8,
+    /// The number of the packet.
+    pub(crate) sequence: u32,
+}
+
 impl Authentication {
     /// A password, of which eight octets count.
     #[must_use]
@@ -174,7 +183,7 @@ impl Authentication {
 
     /// Whether a packet is what a holder of a key sent. `octets` is all that came, `packet` the
     /// packet proper at its front. Returns its number where it has one.
-    pub(crate) fn verify(&self, octets: &[u8], packet: &[u8]) -> Option<Option<u32>> {
+    pub(crate) fn verify(&self, octets: &[u8], packet: &[u8]) -> Option<Option<Proof>> {
         let kind = u16::from_be_bytes([packet[14], packet[15]]);
         match (self, kind) {
             (Self::Null, NULL) => Some(None),
@@ -188,7 +197,8 @@ impl Authentication {
                 let theirs = octets.get(packet.len()..packet.len() + length)?;
                 let is_right: bool = key.digest(packet).ct_eq(theirs).into();
                 let sequence = u32::from_be_bytes([packet[20], packet[21], packet[22], packet[23]]);
-                (is_right && usize::from(packet[19]) == length).then_some(Some(sequence))
+                let proof = Proof { key: key.id, sequence };
+                (is_right && usize::from(packet[19]) == length).then_some(Some(proof))
             }
             _ => None,
         }

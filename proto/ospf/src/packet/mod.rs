@@ -7,6 +7,7 @@
 
 mod authentication;
 
+pub(crate) use authentication::Proof;
 pub use authentication::{Algorithm, Authentication, AuthenticationKey};
 
 use crate::lsa::{self, Header as LsaHeader, Key, LsaType};

@@ -8,5 +8,6 @@ mod lsas;
 mod net;
 mod packets;
 mod restart;
+mod strangers;
 mod tshark;
 mod worlds;

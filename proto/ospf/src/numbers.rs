@@ -1,0 +1,35 @@
+//! The numbers of packets with digests, so that none is believed that was sent before another (RFC
+//! 2328 §D.3). The digest covers the router's number and not the addresses around the packet (the
+//! hole that RFC 7474 §5 closes): numbers are kept by router and key, and outlive the neighbour, so
+//! that the recording of a former adjacency proves nothing.
+
+use crate::discard::Discard;
+use crate::packet::Proof;
+use std::collections::BTreeMap;
+
+/// Routers and keys at once. Only who has a key makes one.
+const NUMBERS_MAX: usize = 1_024;
+
+/// The last number of each router and key.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(BTreeMap<(u32, u8), u32>);
+
+impl Numbers {
+    /// Takes a number that is not lower than the last one.
+    pub(crate) fn take(&mut self, router: u32, proof: Proof) -> Result<(), Discard> {
+        let Proof { key, sequence } = proof;
+        if let Some(last) = self.0.get_mut(&(router, key)) {
+            if sequence < *last {
+                return Err(Discard::Replay);
+            }
+            *last = sequence;
+            return Ok(());
+        }
+        if self.0.len() >= NUMBERS_MAX {
+            let oldest = self.0.iter().min_by_key(|it| it.1).map(|it| *it.0);
+            oldest.and_then(|oldest| self.0.remove(&oldest));
+        }
+        self.0.insert((router, key), sequence);
+        Ok(())
+    }
+}
