@@ -1,7 +1,7 @@
 //! `reassembly`: fragments of packets for own addresses (RFC 791 §3.2, RFC 8200 §4.5). Fragments
 //! that overlap end their packet (RFC 5722). An echo request that is longer than a cell is answered
-//! in fragments; another packet of that length goes up in its fragments, which the host puts
-//! together.
+//! in fragments; another packet of that length goes up in its fragments, in their order, which the
+//! host puts together, or who has the door of OSPF.
 
 mod answer;
 mod held;
@@ -10,7 +10,7 @@ pub use held::{OCTETS_MAX, PACKETS_MAX};
 
 use crate::frame;
 use crate::header::{IP4, IP6, long, seal_ip4, word};
-use crate::local::{EXTENSIONS_MAX, transport};
+use crate::local::{EXTENSIONS_MAX, from_afar, transport};
 use crate::program::Class;
 use crate::protection::{Asker, Standing};
 use crate::view::Shared;
@@ -21,6 +21,8 @@ use machine::Time;
 use machine::narrow::index;
 use std::time::Duration;
 
+/// The protocol of OSPF.
+const OSPF: u8 = 89;
 /// Fragments of a packet at most.
 pub const FRAGMENTS_MAX: usize = 64;
 /// How long the fragments of a packet may take (RFC 1122 §3.3.2: 60 s at least were long ago;
@@ -38,6 +40,8 @@ const UP: Reason = Reason(4);
 const DISPLACES: Reason = Reason(5);
 const ANSWERED: Reason = Reason(6);
 const LIMITED: Reason = Reason(7);
+const LIMITED_OSPF: Reason = Reason(8);
+const FROM_AFAR: Reason = Reason(9);
 const REASONS: &[&str] = &[
     "fragment form",
     "fragment held",
@@ -47,6 +51,8 @@ const REASONS: &[&str] = &[
     "fragment held in the place of an older packet's",
     "fragment of a long echo, answered",
     "policed: long echo",
+    "policed: long ospf",
+    "long ospf is not from this link",
 ];
 
 /// The node.
@@ -124,11 +130,17 @@ impl Reassembly {
             false => None,
         };
         let Some(answer) = answer else {
+            let class = match self.class(parts, meta.interface, cx) {
+                Ok(class) => class,
+                Err(reason) => return reason,
+            };
             for part in &parts.parts {
                 let flags = meta.flags | PUNTED;
                 if let Some((up, offset)) = place(&part.packet, Meta { flags, ..meta }, cx.packets)
                 {
-                    cx.packets.meta_mut(up).l3 = offset;
+                    let own = cx.packets.meta_mut(up);
+                    own.l3 = offset;
+                    own.words[0] = class as u32;
                     cx.out.punt(up);
                 }
             }
@@ -153,6 +165,24 @@ impl Reassembly {
             }
         }
         ANSWERED
+    }
+
+    /// The class of a packet that no cell holds: its own where it is OSPF, one of whose LSAs alone
+    /// may be longer, and policed as that; fragments count as other packets.
+    fn class(&self, parts: &Parts, interface: u32, cx: &Context<'_>) -> Result<Class, Reason> {
+        let Some(first) = parts.parts.first().map(|it| &*it.packet) else { return Err(FORM) };
+        let found = transport(first).ok_or(FORM)?;
+        if found.protocol != OSPF || first[0] >> 4 != 4 {
+            return Ok(Class::Other);
+        }
+        let class = Class::Ospf;
+        if from_afar(first, found, class).is_some() {
+            return Err(FROM_AFAR);
+        }
+        let asker = Asker { class, source: found.source, interface, standing: Standing::Far };
+        let rows = self.shared.protection.read(cx.reader);
+        let is_admitted = self.shared.admitted.admits(rows, asker, cx.now);
+        is_admitted.then_some(class).ok_or(LIMITED_OSPF)
     }
 }
 

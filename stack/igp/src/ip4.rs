@@ -17,7 +17,7 @@ pub const UDP: u8 = 17;
 /// Internetwork control (RFC 2474 §4.2.2.2).
 const CLASS: u8 = 0xC0;
 /// Octets of a whole packet at most.
-const OCTETS_MAX: usize = 65_535;
+pub(crate) const OCTETS_MAX: usize = 65_535;
 /// Fragments lie on multiples of these octets.
 const UNIT: usize = 8;
 const MORE_FRAGMENTS: u16 = 0x2000;

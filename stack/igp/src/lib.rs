@@ -16,6 +16,7 @@
 mod alarms;
 pub mod ask;
 pub mod config;
+mod fragments;
 pub mod ip4;
 mod metrics;
 mod reconcile;

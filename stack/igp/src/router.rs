@@ -1,6 +1,7 @@
 //! The router as its function has it: what comes by the door, what time does, what changed.
 
 use crate::config::{KeyChains, Ospf, Source};
+use crate::fragments::Fragments;
 use crate::ip4::Packet;
 use crate::watch::Watch;
 use dataplane::{DoorEvent, PacketDoor};
@@ -128,6 +129,7 @@ pub struct Router {
     pub(crate) duplicate: Duplicate,
     /// Numbers fragments.
     pub(crate) packet: u16,
+    fragments: Fragments,
 }
 
 impl Router {
@@ -160,6 +162,7 @@ impl Router {
             tally: Tally::default(),
             duplicate: Duplicate::default(),
             packet: 0,
+            fragments: Fragments::default(),
         }
     }
 
@@ -182,6 +185,14 @@ impl Router {
 
     /// A packet came up.
     fn arrive(&mut self, now: Time, record: PacketRecord, octets: &[u8], out: &mut Effects) {
+        let joined = match Fragments::is_one(octets) {
+            true => match self.fragments.take(record.interface, octets) {
+                Some(joined) => Some(joined),
+                None => return,
+            },
+            false => None,
+        };
+        let octets = joined.as_deref().unwrap_or(octets);
         self.tally.received += 1;
         let Some(packet) = Packet::read(octets) else {
             self.tally.unread += 1;

@@ -3,7 +3,7 @@
 use super::world::{World, echo4, ethernet, interface, packet6, programs, udp4};
 use nodes::Program;
 use nodes::header::{checksum, seal_ip4, sum, word};
-use nodes::program::Interface;
+use nodes::program::{Class, Interface};
 use std::time::Duration;
 
 /// A packet in fragments with so many octets of payload each.
@@ -106,6 +106,57 @@ fn an_echo_that_no_cell_holds_is_answered_in_fragments() {
             assert!(world.send(0, &ethernet(0, 0x0800, &piece)).sent.is_empty(), "a false sum");
         }
     }
+}
+
+/// A packet of OSPF to a group of the link, or to an address.
+fn ospf4(destination: &str, ttl: u8, octets: usize) -> Vec<u8> {
+    let mut packet = udp4("10.0.1.2", destination, ttl, octets);
+    packet[9] = 89;
+    seal_ip4(&mut packet[..20]);
+    packet
+}
+
+#[test]
+fn a_packet_of_ospf_that_no_cell_holds_goes_up_in_order_with_its_class() {
+    for (destination, ttl, goes) in
+        [("224.0.0.5", 1, true), ("10.0.1.1", 1, true), ("10.0.1.1", 255, true), ("10.0.1.1", 9, false)]
+    {
+        let mut world = World::new();
+        let pieces = pieces4(&ospf4(destination, ttl, 9_000), 1_480, 7);
+        let mut frames: Vec<Vec<u8>> =
+            pieces.iter().map(|piece| ethernet(0, 0x0800, piece)).collect();
+        if destination == "224.0.0.5" {
+            frames.iter_mut().for_each(|it| it[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, 5]));
+        }
+        let last = frames.remove(3);
+        for frame in &frames {
+            assert!(world.send(0, frame).punted.is_empty());
+        }
+        let left = world.send(0, &last);
+        let classes = vec![Class::Ospf as u32; pieces.len()];
+        let all = if goes { (pieces, classes) } else { (Vec::new(), Vec::new()) };
+        assert_eq!((left.punted, left.classes), all, "{destination} with {ttl}");
+    }
+}
+
+#[test]
+fn long_packets_of_ospf_take_what_ospf_may_take_and_others_count_as_others() {
+    let mut world = World::new();
+    let mut packets = 0;
+    for id in 0..2_000 {
+        world.now += Duration::from_micros(200);
+        for piece in pieces4(&ospf4("10.0.1.1", 1, 2_000), 1_480, id) {
+            packets += world.send(0, &ethernet(0, 0x0800, &piece)).punted.len();
+        }
+    }
+    let dropped = world.dropped();
+    let policed = dropped["policed: long ospf"] + dropped["policed: other"];
+    assert!(policed > 1_000, "{policed} of 2,000 in 400 ms, {packets} went up");
+    let udp = pieces4(&udp4("10.0.1.2", "10.0.1.1", 1, 2_000), 1_480, 7);
+    world.now += Duration::from_secs(1);
+    let up: Vec<u32> =
+        udp.iter().flat_map(|it| world.send(0, &ethernet(0, 0x0800, it)).classes).collect();
+    assert_eq!(up, [Class::Other as u32; 2]);
 }
 
 #[test]
