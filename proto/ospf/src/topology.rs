@@ -40,6 +40,8 @@ struct Leads {
 pub(crate) struct Topology {
     graph: Graph,
     nodes: BTreeMap<Vertex, Node>,
+    /// The links of each vertex as its LSA has them, in order.
+    leads: BTreeMap<Vertex, Vec<Leads>>,
     vertices: BTreeMap<Node, Vertex>,
     /// The link data of each edge: its router's address there.
     data: BTreeMap<EdgeId, u32>,
@@ -96,11 +98,19 @@ fn leads(lsdb: &Lsdb, vertex: Vertex, now: Time) -> Option<Vec<Leads>> {
     })
 }
 
+/// Those of a vertex's links, in order, that lead to another one.
+fn to(links: &[Leads], end: Vertex) -> &[Leads] {
+    let from = links.partition_point(|it| it.to < end);
+    let links = links.get(from..).unwrap_or_default();
+    links.get(..links.partition_point(|it| it.to == end)).unwrap_or_default()
+}
+
 impl Topology {
     pub(crate) fn new() -> Self {
         Self {
             graph: Graph::new(Limits::default()),
             nodes: BTreeMap::new(),
+            leads: BTreeMap::new(),
             vertices: BTreeMap::new(),
             data: BTreeMap::new(),
             tree: None,
@@ -117,7 +127,17 @@ impl Topology {
 
     /// Follows what changed, and finds the shortest paths from `root`.
     pub(crate) fn run(&mut self, lsdb: &Lsdb, root: u32, now: Time) {
-        for vertex in core::mem::take(&mut self.changed) {
+        let changed = core::mem::take(&mut self.changed);
+        for vertex in &changed {
+            match leads(lsdb, *vertex, now) {
+                Some(mut own) => {
+                    own.sort_unstable();
+                    self.leads.insert(*vertex, own);
+                }
+                None => drop(self.leads.remove(vertex)),
+            }
+        }
+        for vertex in changed {
             self.follow(lsdb, vertex, now);
         }
         let touched = self.graph.take_touched();
@@ -139,7 +159,7 @@ impl Topology {
     }
 
     fn follow(&mut self, lsdb: &Lsdb, vertex: Vertex, now: Time) {
-        let own = leads(lsdb, vertex, now);
+        let own = self.leads.get(&vertex).cloned();
         let Some(node) = self.node(vertex, own.is_some()) else { return };
         let own = own.unwrap_or_default();
         let arcs = self.graph.out(node).iter().chain(self.graph.back(node));
@@ -147,9 +167,8 @@ impl Topology {
         let ends: BTreeSet<Vertex> = known.chain(own.iter().map(|it| it.to)).collect();
         for end in ends {
             let Some(&other) = self.nodes.get(&end) else { continue };
-            let theirs = leads(lsdb, end, now).unwrap_or_default();
-            let there: Vec<Leads> = own.iter().copied().filter(|it| it.to == end).collect();
-            let back: Vec<Leads> = theirs.into_iter().filter(|it| it.to == vertex).collect();
+            let theirs = self.leads.get(&end).map_or(&[][..], Vec::as_slice);
+            let (there, back) = (to(&own, end).to_vec(), to(theirs, vertex).to_vec());
             // A link counts where both ends describe it.
             let are_both = !there.is_empty() && !back.is_empty();
             self.lay(node, other, if are_both { there } else { Vec::new() });
