@@ -38,6 +38,8 @@ wire::rows! {
         Sequence = "sequence", "RFC 2328 §10.6";
         /// What is asked for is not there.
         Request = "request", "RFC 2328 §10.7";
+        /// What a neighbour described or was sent had no answer, however often it was asked.
+        Unanswered = "unanswered", "RFC 2328 §10.9";
         /// An LSA cannot be read, or its checksum is wrong.
         BadLsa = "bad-lsa", "RFC 2328 §13";
         /// An LSA of that type does not go into the area.

@@ -4,6 +4,10 @@ use crate::lsa::{Header, Key, LsaType, MAX_AGE};
 use crate::settings::Limits;
 use machine::{Duration, Time};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// A neighbour: its interface and its address there.
+pub(crate) type Bearer = (u32, Ipv4Addr);
 
 /// An LSA in the database.
 #[derive(Debug, Clone)]
@@ -16,6 +20,10 @@ pub(crate) struct Entry {
     pub(crate) at: Time,
     /// When its timer fires at the latest.
     pub(crate) armed: Time,
+    /// The neighbour that brought it; none: it is our own.
+    pub(crate) from: Option<Bearer>,
+    /// When it was last sent to who had an older one.
+    pub(crate) sent_back: Option<Time>,
 }
 
 impl Entry {
@@ -50,6 +58,14 @@ pub(crate) struct Lsdb {
     entries: BTreeMap<Key, Entry>,
     octets: usize,
     of_router: BTreeMap<u32, usize>,
+    of_neighbour: BTreeMap<Bearer, Share>,
+}
+
+/// What a neighbour has brought.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    lsas: usize,
+    octets: usize,
 }
 
 impl Lsdb {
@@ -82,34 +98,75 @@ impl Lsdb {
         self.entries.range(first..=Key { router: u32::MAX, ..first })
     }
 
-    /// Whether there is room for one more octets of that router's.
-    pub(crate) fn has_room(&self, key: Key, octets: usize, limits: &Limits) -> bool {
+    /// Whether there is room for an LSA that a neighbour brings. Whoever it names, a neighbour's are
+    /// no more than what is left then for all others.
+    pub(crate) fn has_room(&self, key: Key, octets: usize, from: Bearer, limits: &Limits) -> bool {
         let own = self.of_router.get(&key.router).copied().unwrap_or(0);
-        let was = self.entries.get(&key).map(|it| it.octets.len());
-        let more = usize::from(was.is_none());
-        self.entries.len() + more <= limits.lsas
+        let was = self.entries.get(&key).map_or(0, |it| it.octets.len());
+        let more = usize::from(was == 0);
+        let all = Share {
+            lsas: self.entries.len() + more,
+            octets: self.octets + octets - was.min(octets),
+        };
+        let its = self.of_neighbour.get(&from).copied().unwrap_or_default();
+        let left = Share {
+            lsas: limits.lsas.saturating_sub(all.lsas),
+            octets: limits.octets.saturating_sub(all.octets),
+        };
+        all.lsas <= limits.lsas
+            && all.octets <= limits.octets
             && own + more <= limits.lsas_of_router
-            && self.octets + octets - was.unwrap_or(0).min(octets) <= limits.octets
+            && (more == 0 || its.lsas <= left.lsas)
+            && (octets <= was || its.octets <= left.octets)
     }
 
     /// Puts an LSA in, in place of an older instance, which is returned.
-    pub(crate) fn install(&mut self, header: Header, octets: &[u8], now: Time) -> Option<Entry> {
-        let mut entry = Entry { header, octets: octets.into(), at: now, armed: Time::MAX };
-        self.octets += octets.len();
+    pub(crate) fn install(
+        &mut self,
+        header: Header,
+        octets: &[u8],
+        from: Option<Bearer>,
+        now: Time,
+    ) -> Option<Entry> {
+        let mut entry = Entry {
+            header,
+            octets: octets.into(),
+            at: now,
+            armed: Time::MAX,
+            from,
+            sent_back: None,
+        };
         if let Some(was) = self.entries.get(&header.key) {
             entry.armed = was.armed;
         }
+        self.octets += octets.len();
+        if let Some(from) = from {
+            let its = self.of_neighbour.entry(from).or_default();
+            *its = Share { lsas: its.lsas + 1, octets: its.octets + octets.len() };
+        }
         let was = self.entries.insert(header.key, entry);
         match &was {
-            Some(was) => self.octets -= was.octets.len(),
+            Some(was) => self.less(was),
             None => *self.of_router.entry(header.key.router).or_default() += 1,
         }
         was
     }
 
+    /// An LSA is not there any more.
+    fn less(&mut self, was: &Entry) {
+        self.octets -= was.octets.len();
+        let Some(from) = was.from else { return };
+        if let Some(its) = self.of_neighbour.get_mut(&from) {
+            *its = Share { lsas: its.lsas - 1, octets: its.octets - was.octets.len() };
+            if its.lsas == 0 {
+                self.of_neighbour.remove(&from);
+            }
+        }
+    }
+
     pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
         let was = self.entries.remove(&key)?;
-        self.octets -= was.octets.len();
+        self.less(&was);
         if let Some(count) = self.of_router.get_mut(&key.router) {
             *count -= 1;
             if *count == 0 {

@@ -1,5 +1,6 @@
 //! A neighbour on a link, and how far the exchange of databases with it has come (RFC 2328 §10).
 
+use crate::instance::DbId;
 use crate::lsa::{Header, Key};
 use crate::packet::Description;
 use machine::Time;
@@ -56,8 +57,14 @@ pub(crate) struct Exchange {
     pub(crate) request: BTreeMap<Key, Header>,
     /// What we have asked for and not got.
     pub(crate) asked: BTreeSet<Key>,
+    /// How often that was done without an answer.
+    pub(crate) tries: u8,
     /// The peer has described everything.
     pub(crate) has_heard_all: bool,
+    /// What it has asked for and not got, or has older than we.
+    pub(crate) owed: BTreeSet<(DbId, Key)>,
+    /// When the next of that leaves.
+    pub(crate) pays_at: Time,
 }
 
 /// A neighbour.
@@ -71,14 +78,24 @@ pub(crate) struct Neighbour {
     pub(crate) backup: Ipv4Addr,
     pub(crate) options: u8,
     pub(crate) exchange: Exchange,
-    /// What it has not acknowledged, and when that was sent.
+    /// What it has not acknowledged, and when that is sent again.
     pub(crate) unacknowledged: BTreeMap<Key, Time>,
+    /// After which of them the next are sent again.
+    pub(crate) resent: Option<Key>,
     /// When it counts as dead.
     pub(crate) dead_at: Time,
     /// When descriptions or requests are sent again.
     pub(crate) resend_at: Time,
+    /// When LSAs are sent again.
+    pub(crate) lsas_at: Time,
+    /// When it counts as stuck, unless what it owes becomes less.
+    pub(crate) stuck_at: Time,
+    /// Others wait so long for it to learn the database, since it was full last.
+    pub(crate) loads_until: Option<Time>,
     /// It restarts, and is borne until then (RFC 3623).
     pub(crate) grace: Option<Time>,
+    /// Since when.
+    pub(crate) borne_since: Time,
 }
 
 impl Neighbour {
@@ -93,15 +110,31 @@ impl Neighbour {
             options: 0,
             exchange: Exchange::default(),
             unacknowledged: BTreeMap::new(),
+            resent: None,
             dead_at: Time::MAX,
             resend_at: Time::MAX,
+            lsas_at: Time::MAX,
+            stuck_at: Time::MAX,
+            loads_until: None,
             grace: None,
+            borne_since: Time::ZERO,
         }
     }
 
     /// Whether others are told that it is adjacent.
     pub(crate) fn is_announced(&self) -> bool {
         self.state == NeighbourState::Full || self.grace.is_some()
+    }
+
+    /// Whether it learns the database, or we learn its.
+    pub(crate) fn is_loading(&self) -> bool {
+        matches!(self.state, NeighbourState::Exchange | NeighbourState::Loading)
+    }
+
+    /// It went on; while it owes us something it is to do so again until then.
+    pub(crate) fn moved(&mut self, until: Time) {
+        let owes = self.is_loading() || !self.unacknowledged.is_empty();
+        self.stuck_at = if owes { until } else { Time::MAX };
     }
 
     /// Whether LSAs are flooded to it.
@@ -111,6 +144,8 @@ impl Neighbour {
 
     /// When something of it is due.
     pub(crate) fn due(&self) -> Time {
-        self.dead_at.min(self.resend_at).min(self.grace.unwrap_or(Time::MAX))
+        let timers = self.dead_at.min(self.resend_at).min(self.lsas_at).min(self.stuck_at);
+        let pays_at = if self.exchange.owed.is_empty() { Time::MAX } else { self.exchange.pays_at };
+        timers.min(pays_at).min(self.grace.unwrap_or(Time::MAX))
     }
 }

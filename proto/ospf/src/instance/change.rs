@@ -76,7 +76,7 @@ impl Instance {
         let own: Vec<u32> = own.map(|it| it.settings.index).collect();
         own.into_iter().for_each(|index| self.interface_down(index, out));
         self.areas.remove(&id);
-        self.dying.retain(|(db, _)| *db != DbId::Area(id));
+        self.dying.forget(DbId::Area(id));
         for waiting in self.outgoing.values_mut() {
             waiting.retain(|(db, _)| *db != DbId::Area(id));
         }
@@ -119,7 +119,7 @@ impl Instance {
         self.interfaces.remove(&index);
         self.links.remove(&index);
         self.outgoing.remove(&index);
-        self.dying.retain(|(db, _)| *db != DbId::Link(index));
+        self.dying.forget(DbId::Link(index));
         self.backoff.change(now);
         self.settle(now, out);
     }

@@ -3,9 +3,10 @@
 use super::{ALL_SPF_ROUTERS, DbId, Instance, NeighbourId, Out};
 use crate::discard::Discard;
 use crate::lsa::{self, Header, Key, LsaType, MAX_AGE, OPTION_OPAQUE, Scope};
-use crate::neighbour::{LastDescription, NeighbourState};
+use crate::neighbour::{LastDescription, Neighbour, NeighbourState};
 use crate::packet::{self, DD_INIT, DD_MASTER, DD_MORE, Description, PacketType, Writer};
 use core::cmp::Ordering;
+use core::ops::Bound;
 use machine::{Duration, Time};
 use std::net::Ipv4Addr;
 
@@ -13,6 +14,19 @@ use std::net::Ipv4Addr;
 const IP_OCTETS: usize = 20;
 /// LSAs that are asked for at once.
 const ASKED_MAX: usize = 64;
+/// So often the same is asked for.
+const ASKED_TIMES: u8 = 12;
+/// A neighbour that answers none of so many retransmissions begins anew.
+const RETRANSMISSIONS_MAX: u32 = 24;
+/// Others wait so long for a neighbour that learns the database (§14).
+const LOADING_MAX: Duration = Duration::from_secs(600);
+/// LSAs that one neighbour has asked for at once; for the rest it asks again.
+const OWED_MAX: usize = 8_192;
+/// Octets of LSAs to one neighbour at once, and what lies between two such times.
+const SENT_OCTETS: usize = 65_536;
+const PACE: Duration = Duration::from_millis(10);
+/// Unacknowledged LSAs that are looked at at once.
+const LOOKED_AT_MAX: usize = 256;
 
 impl Instance {
     /// Octets that the body of a packet may have on an interface.
@@ -153,11 +167,12 @@ impl Instance {
         // What is dead is not described but sent: it must not come back from there.
         it.unacknowledged.extend(dead.into_iter().map(|(_, key)| (key, soon)));
         if !it.unacknowledged.is_empty() {
-            it.resend_at = it.resend_at.min(soon);
+            it.lsas_at = it.lsas_at.min(soon);
         }
-        let it = self.neighbour_mut(from).ok_or(Discard::NeighbourState)?;
         it.exchange.last = Some(LastDescription::of(description));
+        it.loads_until.get_or_insert(now + LOADING_MAX);
         self.set_state(from, NeighbourState::Exchange, out);
+        self.moved(now, from);
         self.take_headers(now, from, description, out)?;
         self.answer(now, from, description, out);
         Ok(())
@@ -211,6 +226,7 @@ impl Instance {
         let it = self.neighbour_mut(from).ok_or(Discard::NeighbourState)?;
         it.exchange.last = Some(LastDescription::of(description));
         it.exchange.sequence = expected;
+        self.moved(now, from);
         self.take_headers(now, from, description, out)?;
         self.answer(now, from, description, out);
         Ok(())
@@ -248,7 +264,9 @@ impl Instance {
         description: &Description,
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
-        let limit = self.settings.limits.lsas;
+        let all = self.interfaces.values().flat_map(|it| it.neighbours.values());
+        let asked: usize = all.map(|it| it.exchange.request.len()).sum();
+        let mut room = self.settings.limits.lsas.saturating_sub(asked);
         for header in &description.headers {
             let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
             let Some(db) = self.db_of(header.key.kind, interface) else {
@@ -258,8 +276,8 @@ impl Instance {
             let own = self.entry(db, header.key).map(|entry| entry.header(now));
             let lacks = own.is_none_or(|own| header.newness(&own) == Ordering::Greater);
             let it = self.neighbour_mut(from).ok_or(Discard::NeighbourState)?;
-            if lacks && it.exchange.request.len() < limit {
-                it.exchange.request.insert(header.key, *header);
+            if lacks && room > 0 && it.exchange.request.insert(header.key, *header).is_none() {
+                room -= 1;
             }
         }
         Ok(())
@@ -312,7 +330,7 @@ impl Instance {
         it.exchange.has_heard_all = true;
         it.exchange.summary = Vec::new();
         if it.exchange.request.is_empty() {
-            return self.loading_done(id, out);
+            return self.loading_done(now, id, out);
         }
         self.set_state(id, NeighbourState::Loading, out);
         self.ask(now, id, out);
@@ -326,6 +344,7 @@ impl Instance {
             return;
         }
         it.exchange.asked = it.exchange.request.keys().copied().take(room).collect();
+        it.exchange.tries = 0;
         self.repeat_request(now, id, out);
         let at = self.retransmit_at(now, id.0);
         self.rearm(id, at);
@@ -345,21 +364,61 @@ impl Instance {
     /// An LSA that was asked for came, or one as new.
     pub(super) fn got(&mut self, now: Time, id: NeighbourId, key: Key, out: &mut Vec<Out>) {
         let Some(it) = self.neighbour_mut(id) else { return };
-        it.exchange.request.remove(&key);
         it.exchange.asked.remove(&key);
-        if it.state == NeighbourState::Loading && it.exchange.request.is_empty() {
-            self.loading_done(id, out);
+        if it.exchange.request.remove(&key).is_some() {
+            it.exchange.tries = 0;
+            self.moved(now, id);
+        }
+        self.ask_on(now, id, out);
+    }
+
+    /// Asks for what lacks still; without anything, both are full.
+    fn ask_on(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        let is_done =
+            |it: &Neighbour| it.state == NeighbourState::Loading && it.exchange.request.is_empty();
+        if self.neighbour(id).is_some_and(is_done) {
+            self.loading_done(now, id, out);
         } else {
             self.ask(now, id, out);
         }
     }
 
-    fn loading_done(&mut self, id: NeighbourId, out: &mut Vec<Out>) {
+    fn loading_done(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
         if let Some(it) = self.neighbour_mut(id) {
             it.exchange.request.clear();
             it.exchange.asked.clear();
+            it.loads_until = None;
         }
         self.set_state(id, NeighbourState::Full, out);
+        self.moved(now, id);
+    }
+
+    /// Until when a neighbour has to answer something.
+    pub(super) fn patience(&self, now: Time, index: u32) -> Time {
+        let settings = self.interfaces.get(&index).map(|it| it.settings.retransmit_s);
+        let each = Duration::from_secs(settings.unwrap_or(5).max(1).into());
+        now + each * RETRANSMISSIONS_MAX
+    }
+
+    fn moved(&mut self, now: Time, id: NeighbourId) {
+        let until = self.patience(now, id.0);
+        if let Some(it) = self.neighbour_mut(id) {
+            it.moved(until);
+        }
+    }
+
+    /// A neighbour owes something, and gave nothing of it for long: nobody waits for it any more,
+    /// and it begins anew.
+    pub(super) fn is_stuck(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        self.moved(now, id);
+        let Some(it) = self.neighbour_mut(id) else { return };
+        // One that restarts answers when it is back.
+        if it.stuck_at == Time::MAX || it.grace.is_some() {
+            return;
+        }
+        it.loads_until = Some(now);
+        self.discard(Discard::Unanswered);
+        self.begin_anew(now, id, out);
     }
 
     /// LSAs are asked for (§10.7).
@@ -383,60 +442,119 @@ impl Instance {
             self.begin_anew(now, from, out);
             return Err(Discard::Request);
         };
-        self.send_lsas(now, from.0, self.destination(from), found, out);
+        self.owe(now, from, &found, out);
         Ok(())
     }
 
-    /// Sends again what was not answered.
+    /// LSAs that a neighbour is to get: each once, and all of them at a pace, for it takes few
+    /// octets to ask for many.
+    pub(super) fn owe(
+        &mut self,
+        now: Time,
+        id: NeighbourId,
+        lsas: &[(DbId, Key)],
+        out: &mut Vec<Out>,
+    ) {
+        let Some(it) = self.neighbour_mut(id) else { return };
+        let room = OWED_MAX.saturating_sub(it.exchange.owed.len());
+        it.exchange.owed.extend(lsas.iter().take(room));
+        self.pay(now, id, out);
+    }
+
+    /// Sends what a neighbour is to get, when it is time.
+    pub(super) fn pay(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        let Some(it) = self.neighbour_mut(id) else { return };
+        if it.exchange.owed.is_empty() || it.exchange.pays_at > now {
+            return;
+        }
+        it.exchange.pays_at = now + PACE;
+        let mut owed = core::mem::take(&mut it.exchange.owed);
+        let (mut lsas, mut octets) = (Vec::new(), 0);
+        while octets < SENT_OCTETS
+            && let Some((db, key)) = owed.pop_first()
+        {
+            octets += self.entry(db, key).map_or(0, |it| it.octets.len());
+            lsas.push((db, key));
+        }
+        self.send_lsas(now, id.0, self.destination(id), lsas, out);
+        if let Some(it) = self.neighbour_mut(id) {
+            it.exchange.owed = owed;
+        }
+    }
+
+    /// Describes and asks again where there was no answer.
     pub(super) fn resend(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
         let next = self.retransmit_at(now, id.0);
         let Some(it) = self.neighbour_mut(id) else { return };
         it.resend_at = Time::MAX;
-        if it.state == NeighbourState::Loading && it.exchange.request.is_empty() {
-            self.loading_done(id, out);
-        } else if self.neighbour(id).is_some_and(|it| it.exchange.has_heard_all) {
-            self.ask(now, id, out);
+        if it.exchange.has_heard_all {
+            self.ask_on(now, id, out);
         }
         let Some(it) = self.neighbour(id) else { return };
         let describes = it.state == NeighbourState::ExStart
             || it.state == NeighbourState::Exchange && it.exchange.is_master;
-        let asks = !it.exchange.asked.is_empty();
         if describes {
             self.repeat_description(now, id, out);
         }
-        if asks {
-            self.repeat_request(now, id, out);
-        }
-        let waits = self.resend_lsas(now, id, next, out);
+        let asks = self.asks_again(now, id, out);
         if describes || asks {
             self.rearm(id, next);
         }
-        if let Some(at) = waits {
-            self.rearm(id, at);
-        }
     }
 
-    /// Sends LSAs that were not acknowledged again. When that is looked at next.
-    fn resend_lsas(
-        &mut self,
-        now: Time,
-        id: NeighbourId,
-        next: Time,
-        out: &mut Vec<Out>,
-    ) -> Option<Time> {
-        let interface = self.interfaces.get(&id.0)?;
-        let it = interface.neighbours.get(&id.1)?;
-        let due: Vec<Key> =
-            it.unacknowledged.iter().filter(|(_, at)| **at <= now).map(|(key, _)| *key).collect();
-        let find = |key: &Key| {
-            let db = self.db_of(key.kind, interface)?;
-            self.entry(db, *key).map(|_| (db, *key))
-        };
-        let found: Vec<(DbId, Key)> = due.iter().filter_map(find).collect();
+    /// Asks again for what did not come, and for the next when that was in vain too often: an LSA
+    /// that does not pass keeps nobody from the others. Whether something is asked for.
+    fn asks_again(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) -> bool {
+        let Some(it) = self.neighbour_mut(id) else { return false };
+        if it.exchange.asked.is_empty() {
+            return false;
+        }
+        it.exchange.tries += 1;
+        if it.exchange.tries <= ASKED_TIMES {
+            self.repeat_request(now, id, out);
+            return true;
+        }
+        for key in core::mem::take(&mut it.exchange.asked) {
+            it.exchange.request.remove(&key);
+        }
+        self.discard(Discard::Unanswered);
+        self.ask_on(now, id, out);
+        self.neighbour(id).is_some_and(|it| !it.exchange.asked.is_empty())
+    }
+
+    /// Sends LSAs that were not acknowledged again, at a pace.
+    pub(super) fn resend_lsas(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        let next = self.retransmit_at(now, id.0);
+        let Some(interface) = self.interfaces.get(&id.0) else { return };
+        let Some(it) = interface.neighbours.get(&id.1) else { return };
+        let after = it.resent.map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = it.resent.map_or(Bound::Unbounded, Bound::Included);
+        let later = it.unacknowledged.range((after, Bound::Unbounded));
+        let earlier = it.resent.map(|_| it.unacknowledged.range((Bound::Unbounded, rest)));
+        let all = later.chain(earlier.into_iter().flatten());
+        let (mut resent, mut due, mut found, mut octets) = (None, Vec::new(), Vec::new(), 0);
+        for (key, at) in all.take(LOOKED_AT_MAX) {
+            if octets >= SENT_OCTETS {
+                break;
+            }
+            resent = Some(*key);
+            if *at > now {
+                continue;
+            }
+            due.push(*key);
+            let db = self.db_of(key.kind, interface);
+            if let Some((db, entry)) = db.and_then(|db| Some((db, self.entry(db, *key)?))) {
+                octets += entry.octets.len();
+                found.push((db, *key));
+            }
+        }
+        let is_all = it.unacknowledged.len() <= LOOKED_AT_MAX && octets < SENT_OCTETS;
         self.send_lsas(now, id.0, self.destination(id), found, out);
-        let it = self.neighbour_mut(id)?;
+        let Some(it) = self.neighbour_mut(id) else { return };
+        it.resent = resent;
         it.unacknowledged.extend(due.into_iter().map(|key| (key, next)));
-        it.unacknowledged.values().min().copied()
+        let first = || it.unacknowledged.values().min().copied().unwrap_or(Time::MAX);
+        it.lsas_at = if is_all { first() } else { now + PACE };
     }
 
     /// Sends LSAs in as many updates as it takes.

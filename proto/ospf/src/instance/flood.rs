@@ -61,6 +61,7 @@ impl Instance {
 
     /// Puts an LSA onto the lists of the neighbours of an interface. Whether any wants it.
     fn list(&mut self, now: Time, index: u32, header: &Header, from: Option<Ipv4Addr>) -> bool {
+        let until = self.patience(now, index);
         let Some(interface) = self.interfaces.get_mut(&index) else { return false };
         let next = now + Duration::from_secs(interface.settings.retransmit_s.max(1).into());
         let mut is_wanted = false;
@@ -88,8 +89,12 @@ impl Instance {
             if from == Some(it.address) {
                 continue;
             }
+            let is_first = it.unacknowledged.is_empty();
             it.unacknowledged.insert(header.key, next);
-            it.resend_at = it.resend_at.min(next);
+            if is_first {
+                it.moved(until);
+            }
+            it.lsas_at = it.lsas_at.min(next);
             is_wanted = true;
         }
         is_wanted
@@ -177,14 +182,25 @@ impl Instance {
             let is_it =
                 sent.is_some_and(|sent| header.newness(&sent.header(now)) == Ordering::Equal);
             if is_it {
-                if let Some(it) = self.neighbour_mut(from) {
-                    it.unacknowledged.remove(&header.key);
-                }
+                self.has_acknowledged(now, from, header.key);
             } else {
                 self.discard(Discard::Acknowledgment);
             }
         }
         Ok(())
+    }
+
+    /// A neighbour has an LSA; whether that was awaited.
+    pub(super) fn has_acknowledged(&mut self, now: Time, from: NeighbourId, key: Key) -> bool {
+        let until = self.patience(now, from.0);
+        let Some(it) = self.neighbour_mut(from) else { return false };
+        let was_awaited = it.unacknowledged.remove(&key).is_some();
+        if was_awaited {
+            it.moved(until);
+            let db = self.interfaces.get(&from.0).and_then(|it| self.db_of(key.kind, it));
+            db.into_iter().for_each(|db| self.dying.touch(db, key));
+        }
+        was_awaited
     }
 
     /// Sees to it that an LSA is looked at when it is old.
@@ -226,39 +242,9 @@ impl Instance {
     pub(super) fn flush(&mut self, now: Time, db: DbId, key: Key) {
         let Some(entry) = self.entry(db, key) else { return };
         let header = Header { age: MAX_AGE, ..entry.header };
-        let mut octets = entry.octets.to_vec();
+        let (mut octets, from) = (entry.octets.to_vec(), entry.from);
         octets[..2].copy_from_slice(&MAX_AGE.to_be_bytes());
-        self.install(now, db, header, &octets);
+        self.install(now, db, header, &octets, from);
         self.flood(now, db, &header, None);
-    }
-
-    /// Those that everybody knows to be dead go (§14).
-    pub(super) fn remove_dead(&mut self, now: Time) {
-        if self.dying.is_empty() || self.is_anyone_loading() {
-            return;
-        }
-        let dead: Vec<(DbId, Key)> =
-            self.dying.iter().copied().filter(|(db, key)| !self.is_awaited(*db, *key)).collect();
-        for (db, key) in dead {
-            self.dying.remove(&(db, key));
-            let is_dead = self.entry(db, key).is_none_or(|entry| entry.is_max_age(now));
-            if is_dead && let Some(lsdb) = self.db_mut(db) {
-                lsdb.remove(key);
-                // Where we still want to say it, it begins anew.
-                self.own.is_stale |= self.is_own(key);
-            }
-        }
-    }
-
-    /// Whether a neighbour has not acknowledged an LSA.
-    fn is_awaited(&self, db: DbId, key: Key) -> bool {
-        self.interfaces.values().any(|interface| {
-            let is_its = self.db_of(key.kind, interface) == Some(db);
-            let mut neighbours = interface.neighbours.values();
-            is_its
-                && neighbours.any(|it| {
-                    it.state >= NeighbourState::Exchange && it.unacknowledged.contains_key(&key)
-                })
-        })
     }
 }

@@ -192,10 +192,10 @@ impl Instance {
     }
 
     pub(super) fn forget_exchange(&mut self, id: NeighbourId) {
+        self.forget_awaited(id);
         if let Some(it) = self.neighbour_mut(id) {
             it.exchange = Exchange::default();
-            it.unacknowledged.clear();
-            it.resend_at = Time::MAX;
+            (it.resend_at, it.lsas_at, it.stuck_at) = (Time::MAX, Time::MAX, Time::MAX);
         }
     }
 
@@ -208,6 +208,7 @@ impl Instance {
             it.grace = None;
         }
         self.set_state(id, NeighbourState::Down, out);
+        self.forget_awaited(id);
         self.own.is_stale = true;
         if let Some(interface) = self.interfaces.get_mut(&id.0) {
             interface.neighbours.remove(&id.1);
@@ -308,9 +309,17 @@ impl Instance {
             // It is borne while it restarts: the grace has its own end.
             it.dead_at = Time::MAX;
         }
-        if it.resend_at <= now {
+        if it.stuck_at <= now {
+            return self.is_stuck(now, id, out);
+        }
+        let (repeats, resends) = (it.resend_at <= now, it.lsas_at <= now);
+        if repeats {
             self.resend(now, id, out);
         }
+        if resends {
+            self.resend_lsas(now, id, out);
+        }
+        self.pay(now, id, out);
     }
 
     fn say_hello(&mut self, now: Time, index: u32, out: &mut Vec<Out>) {

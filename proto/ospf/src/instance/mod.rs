@@ -8,6 +8,7 @@
 //! ```
 
 mod change;
+mod dying;
 mod exchange;
 mod flood;
 mod hello;
@@ -19,6 +20,7 @@ mod update;
 
 pub use change::Neighbouring;
 
+use self::dying::Dying;
 use crate::area::Area;
 use crate::discard::Discard;
 use crate::interface::{Interface, InterfaceState};
@@ -149,6 +151,8 @@ struct Own {
     is_stale: bool,
     /// When what had to wait is looked at.
     due: Option<Time>,
+    /// When what others said in our name was answered, or is going to be.
+    fought: Option<Time>,
 }
 
 /// Counters of an instance.
@@ -179,7 +183,7 @@ pub struct Instance {
     backoff: Backoff,
     wheel: Wheel<(DbId, Key)>,
     /// LSAs of the greatest age, which go when everybody knows.
-    dying: BTreeSet<(DbId, Key)>,
+    dying: Dying,
     /// LSAs that leave at the end of the step, by interface.
     outgoing: BTreeMap<u32, BTreeSet<(DbId, Key)>>,
     discards: [u64; Discard::ALL.len()],
@@ -205,7 +209,7 @@ impl Instance {
             routes: Table::new(),
             backoff: Backoff::new(settings.delays),
             wheel: Wheel::new(now),
-            dying: BTreeSet::new(),
+            dying: Dying::default(),
             outgoing: BTreeMap::new(),
             discards: [0; Discard::ALL.len()],
             counts: Counts::default(),
@@ -401,7 +405,7 @@ impl Machine for Instance {
         let interfaces = self.interfaces.values().map(Interface::due).min();
         let interfaces = interfaces.filter(|at| *at != Time::MAX);
         let own = [interfaces, self.own.due, self.backoff.due(), self.wheel.deadline()];
-        let own = own.into_iter().chain([self.own.grace, self.own.restarting]);
+        let own = own.into_iter().chain([self.own.grace, self.own.restarting, self.dying.due]);
         own.flatten().min()
     }
 }

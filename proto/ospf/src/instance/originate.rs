@@ -74,7 +74,7 @@ impl Instance {
         let Ok(header) = lsa::Header::read(&mut cursor) else { return };
         self.own.at.insert((db, key), now);
         self.counts.originated += 1;
-        self.install(now, db, header, &octets);
+        self.install(now, db, header, &octets, None);
         self.flood(now, db, &header, None);
     }
 

@@ -133,6 +133,12 @@ impl Instance {
         let router = header.key.router;
         let Some(interface) = self.interfaces.get(&from.0) else { return };
         let Ok(grace) = Grace::read(body) else { return };
+        // Of a router itself, or of who floods for the link.
+        let is_its = interface.neighbours.get(&from.1).is_some_and(|it| it.router == router);
+        let is_chief = from.1 == interface.designated || from.1 == interface.backup;
+        if !is_its && !(interface.is_broadcast() && is_chief) {
+            return;
+        }
         let named = grace.address.filter(|_| interface.is_broadcast());
         let it = interface
             .neighbours
@@ -144,12 +150,16 @@ impl Instance {
         }
         let left = u64::from(grace.period_s).saturating_sub(header.age.into());
         let left = Duration::from_secs(left);
-        let may = left <= self.settings.grace_max && !left.is_zero();
+        let most = self.settings.grace_max;
+        let may = left <= most && !left.is_zero();
         if let Some(it) = self.neighbour_mut(id)
             && may
             && (it.state == NeighbourState::Full || it.grace.is_some())
         {
-            it.grace = Some(now + left);
+            // However often it asks again, it is borne so long in all.
+            let since = if it.grace.is_some() { it.borne_since } else { now };
+            it.borne_since = since;
+            it.grace = Some((now + left).min(since + most));
         }
     }
 

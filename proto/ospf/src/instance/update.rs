@@ -57,7 +57,7 @@ impl Instance {
         let db = self.db_of(header.key.kind, interface).ok_or(Discard::LsaScope)?;
         let present = self.entry(db, header.key).map(|entry| (entry.header(now), entry.at));
         let Some((own, at)) = present else {
-            if header.age >= MAX_AGE && !self.is_anyone_loading() {
+            if header.age >= MAX_AGE && !self.is_anyone_loading(now) {
                 return Ok(Some(header));
             }
             return self.take_newer(now, from, db, lsa, out);
@@ -79,11 +79,10 @@ impl Instance {
         }
     }
 
-    /// Whether a neighbour still learns the database.
-    pub(super) fn is_anyone_loading(&self) -> bool {
-        let all = self.interfaces.values().flat_map(|it| it.neighbours.values());
-        let loading = [NeighbourState::Exchange, NeighbourState::Loading];
-        all.into_iter().any(|it| loading.contains(&it.state))
+    /// Whether a neighbour still learns the database. One that takes too long holds up nobody.
+    pub(super) fn is_anyone_loading(&self, now: Time) -> bool {
+        let mut all = self.interfaces.values().flat_map(|it| it.neighbours.values());
+        all.any(|it| it.is_loading() && it.loads_until.is_some_and(|until| now < until))
     }
 
     /// §13 (5): a newer instance.
@@ -97,14 +96,15 @@ impl Instance {
     ) -> Result<Option<Header>, Discard> {
         let header = lsa.header;
         let limits = self.settings.limits;
-        let has_room = |it: &crate::lsdb::Lsdb| it.has_room(header.key, lsa.octets.len(), &limits);
+        let octets = lsa.octets.len();
+        let has_room = |it: &crate::lsdb::Lsdb| it.has_room(header.key, octets, from, &limits);
         if !self.db(db).is_some_and(has_room) {
             // What is asked for in vain is not asked for again and again.
             self.got(now, from, header.key, out);
             return Err(Discard::DatabaseFull);
         }
         self.forget_unacknowledged(db, header.key);
-        self.install(now, db, header, lsa.octets);
+        self.install(now, db, header, lsa.octets, Some(from));
         let went_back = self.flood(now, db, &header, Some(from));
         self.got(now, from, header.key, out);
         let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
@@ -116,7 +116,7 @@ impl Instance {
         let is_of_now = self.own.restarting.is_none() || header.key.kind == LsaType::OpaqueLink;
         if self.is_own(header.key) && is_of_now {
             self.counts.fought_back += 1;
-            self.own.is_stale = true;
+            self.say_anew(now);
         }
         if header.key.kind == LsaType::OpaqueLink {
             self.notice_grace(now, from, header, lsa.octets);
@@ -148,8 +148,7 @@ impl Instance {
             }
             self.got(now, from, header.key, out);
         }
-        let it = self.neighbour_mut(from).ok_or(Discard::NeighbourState)?;
-        let is_implied = it.unacknowledged.remove(&header.key).is_some();
+        let is_implied = self.has_acknowledged(now, from, header.key);
         let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
         if !is_implied {
             return Ok(Some(header));
@@ -176,13 +175,13 @@ impl Instance {
             self.got(now, from, theirs.key, out);
         }
         let is_at_its_end = own.age >= MAX_AGE && own.sequence == MAX_SEQUENCE;
-        if !is_at_its_end {
-            let destination = if self.interfaces[&from.0].is_broadcast() {
-                from.1
-            } else {
-                super::ALL_SPF_ROUTERS
-            };
-            self.send_lsas(now, from.0, destination, vec![(db, own.key)], out);
+        let arrival = self.settings.ls_arrival;
+        let entry = self.db_mut(db).and_then(|it| it.of_mut(own.key));
+        if let Some(entry) = entry.filter(|_| !is_at_its_end)
+            && entry.sent_back.is_none_or(|at| now.since(at) >= arrival)
+        {
+            entry.sent_back = Some(now);
+            self.owe(now, from, &[(db, own.key)], out);
         }
     }
 
@@ -205,9 +204,16 @@ impl Instance {
     }
 
     /// Installs an LSA; where its contents are others, routes are found anew (§13.2).
-    pub(super) fn install(&mut self, now: Time, db: DbId, header: Header, octets: &[u8]) {
+    pub(super) fn install(
+        &mut self,
+        now: Time,
+        db: DbId,
+        header: Header,
+        octets: &[u8],
+        from: Option<NeighbourId>,
+    ) {
         let Some(lsdb) = self.db_mut(db) else { return };
-        let was = lsdb.install(header, octets, now);
+        let was = lsdb.install(header, octets, from, now);
         let body = |octets: &[u8]| octets.get(crate::lsa::HEADER_OCTETS..).map(<[u8]>::to_vec);
         let is_same = was.is_some_and(|was| {
             was.header.options == header.options
@@ -216,9 +222,9 @@ impl Instance {
         });
         self.counts.installed += 1;
         if header.age >= MAX_AGE {
-            self.dying.insert((db, header.key));
+            self.dying.insert(db, header.key);
         } else {
-            self.dying.remove(&(db, header.key));
+            self.dying.remove(db, header.key);
             self.arm(now, db, header.key);
         }
         if !is_same {

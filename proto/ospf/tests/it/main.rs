@@ -8,6 +8,7 @@ mod lsas;
 mod net;
 mod packets;
 mod restart;
+mod silent;
 mod strangers;
 mod tshark;
 mod worlds;
