@@ -2,7 +2,8 @@
 
 use crate::codec::LdpId;
 use machine::Time;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where an adjacency is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +22,66 @@ pub(crate) struct Adjacency {
     pub(crate) ends: Time,
     /// Both say that packets come with a hop limit of 255.
     pub(crate) has_gtsm: bool,
+}
+
+/// All of them: by place, by peer, and by where sessions end.
+#[derive(Debug, Default)]
+pub(crate) struct Adjacencies {
+    places: BTreeMap<Place, Adjacency>,
+    peers: BTreeSet<(LdpId, Place)>,
+    transports: BTreeSet<(IpAddr, Place)>,
+}
+
+const FIRST: Place = Place::Link(0, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+const LAST: Place = Place::Targeted(IpAddr::V6(Ipv6Addr::new(
+    0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
+)));
+
+impl Adjacencies {
+    pub(crate) fn insert(&mut self, place: Place, it: Adjacency) {
+        self.remove(&place);
+        self.peers.insert((it.peer, place));
+        self.transports.insert((it.transport, place));
+        self.places.insert(place, it);
+    }
+
+    pub(crate) fn remove(&mut self, place: &Place) -> Option<Adjacency> {
+        let it = self.places.remove(place)?;
+        self.peers.remove(&(it.peer, *place));
+        self.transports.remove(&(it.transport, *place));
+        Some(it)
+    }
+
+    pub(crate) fn of(&self, place: &Place) -> Option<&Adjacency> {
+        self.places.get(place)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Place, &Adjacency)> {
+        self.places.iter()
+    }
+
+    /// Those of an interface.
+    pub(crate) fn on(&self, interface: u32) -> impl Iterator<Item = (&Place, &Adjacency)> {
+        let first = Place::Link(interface, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let of = self.places.range(first..);
+        of.take_while(move |it| matches!(it.0, Place::Link(index, _) if *index == interface))
+    }
+
+    /// Those of a peer.
+    pub(crate) fn of_peer(&self, peer: LdpId) -> impl Iterator<Item = &Adjacency> {
+        let of = self.peers.range((peer, FIRST)..=(peer, LAST));
+        of.filter_map(|(_, place)| self.places.get(place))
+    }
+
+    /// Those whose sessions end at an address.
+    pub(crate) fn at(&self, transport: IpAddr) -> impl Iterator<Item = &Adjacency> {
+        let of = self.transports.range((transport, FIRST)..=(transport, LAST));
+        of.filter_map(|(_, place)| self.places.get(place))
+    }
 }
 
 /// Where a datagram came from.

@@ -2,7 +2,8 @@
 
 use crate::codec::Prefix;
 use crate::settings::{LabelHop, NextHop};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// A prefix that there is a route to.
 #[derive(Debug, Default)]
@@ -21,9 +22,42 @@ pub(crate) struct Bindings {
     /// How many peers have a label, or shall give it back; those of labels that nothing is bound to
     /// are free once nobody has them.
     users: BTreeMap<u32, usize>,
+    /// Prefixes by the gateways of their ways out.
+    by_gateway: BTreeMap<IpAddr, BTreeSet<Prefix>>,
+    /// Gateways that are another peer's, or nobody's, since they were looked at.
+    pub(crate) changed: BTreeSet<IpAddr>,
 }
 
 impl Bindings {
+    /// The ways out of a prefix are others.
+    pub(crate) fn lead(&mut self, prefix: Prefix, hops: Vec<NextHop>) {
+        self.lead_nowhere(prefix);
+        for hop in &hops {
+            self.by_gateway.entry(hop.gateway).or_default().insert(prefix);
+        }
+        self.prefixes.entry(prefix).or_default().hops = hops;
+    }
+
+    /// It has none any more.
+    pub(crate) fn lead_nowhere(&mut self, prefix: Prefix) {
+        let binding = self.prefixes.get_mut(&prefix);
+        let hops = binding.map(|it| core::mem::take(&mut it.hops)).unwrap_or_default();
+        for hop in hops {
+            let Some(by) = self.by_gateway.get_mut(&hop.gateway) else { continue };
+            by.remove(&prefix);
+            if by.is_empty() {
+                self.by_gateway.remove(&hop.gateway);
+            }
+        }
+    }
+
+    /// Prefixes that go by gateways that changed.
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<Prefix> {
+        let changed = core::mem::take(&mut self.changed);
+        let by = changed.iter().filter_map(|it| self.by_gateway.get(it));
+        by.flatten().copied().collect()
+    }
+
     pub(crate) fn hold(&mut self, label: u32) {
         *self.users.entry(label).or_insert(0) += 1;
     }

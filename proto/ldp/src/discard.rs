@@ -9,11 +9,12 @@ wire::rows! {
         Interface = "interface", "RFC 5036 §2.4.1";
         /// A targeted hello comes from nobody who is a target.
         Target = "target", "RFC 5036 §2.4.2";
-        /// It has our own LDP identifier, or another label space.
+        /// It has our own LDP identifier, another label space, or comes from where another peer is.
         Identifier = "identifier", "RFC 5036 §2.5.2";
         /// It came over a hop.
         HopLimit = "hop-limit", "RFC 6720 §2.1";
-        /// A hello says another hop limit or address family than it came with.
+        /// A hello says an address for sessions that none can have, that is another peer's, or another
+        /// one than the peer's other hellos say.
         Transport = "transport", "RFC 7552 §6.1";
         /// There are as many adjacencies as may be.
         Adjacencies = "adjacencies", "RFC 5036 §2.4";

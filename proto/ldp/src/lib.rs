@@ -28,6 +28,7 @@ mod pseudowire;
 mod session;
 mod settings;
 mod speaker;
+mod told;
 
 pub use codec::{Fec, LdpId, Prefix, PseudowireId};
 pub use discard::Discard;

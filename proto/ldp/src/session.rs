@@ -2,6 +2,7 @@
 
 use crate::codec::{LdpId, PDU_OCTETS_MAX, Prefix};
 use crate::settings::ConnectionId;
+use crate::told::Told;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -65,9 +66,9 @@ pub(crate) struct Session {
     pub(crate) pdu_octets: usize,
     pub(crate) addresses: BTreeSet<IpAddr>,
     /// Labels that the peer has for prefixes.
-    pub(crate) remote: BTreeMap<Prefix, u32>,
+    pub(crate) remote: Told,
     /// Labels that the peer was told.
-    pub(crate) told: BTreeMap<Prefix, u32>,
+    pub(crate) told: Told,
     /// Labels that it shall give back.
     pub(crate) releasing: BTreeSet<u32>,
     /// It stood before, and what it told is kept.
@@ -96,8 +97,8 @@ impl Session {
             keepalive: Duration::from_secs(180),
             pdu_octets: PDU_OCTETS_MAX,
             addresses: BTreeSet::new(),
-            remote: BTreeMap::new(),
-            told: BTreeMap::new(),
+            remote: Told::default(),
+            told: Told::default(),
             releasing: BTreeSet::new(),
             had_before: false,
             waiting: BTreeMap::new(),

@@ -130,6 +130,10 @@ impl Fec {
             }
             found.push(element);
         }
+        // §3.4.1: it is the only element.
+        if found.len() > 1 && found.contains(&Self::Wildcard) {
+            return Err(cursor.violation("a wildcard beside other elements"));
+        }
         Ok(found)
     }
 

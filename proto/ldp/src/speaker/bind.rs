@@ -12,14 +12,16 @@ impl Speaker {
             Some(hops) => {
                 let binding = self.bindings.prefixes.entry(prefix).or_default();
                 // What was our own is somebody else's now, or the other way round.
-                let is_other = binding.hops.is_empty() != hops.is_empty();
-                binding.hops = hops;
-                if is_other && binding.label.is_some() {
+                let is_other =
+                    binding.hops.is_empty() != hops.is_empty() && binding.label.is_some();
+                self.bindings.lead(prefix, hops);
+                if is_other {
                     self.unbind(prefix, out);
                 }
             }
             None => {
                 self.unbind(prefix, out);
+                self.bindings.lead_nowhere(prefix);
                 self.bindings.prefixes.remove(&prefix);
                 return;
             }
@@ -66,11 +68,19 @@ impl Speaker {
         all.into_iter().for_each(|prefix| self.refresh(prefix, out));
     }
 
+    /// Looks at what goes by gateways that are another peer's.
+    pub(super) fn refresh_gateways(&mut self, out: &mut Vec<Out>) {
+        if !self.bindings.changed.is_empty() {
+            let changed = self.bindings.take_changed();
+            changed.into_iter().for_each(|prefix| self.refresh(prefix, out));
+        }
+    }
+
     /// Ways out of a prefix, with the labels that their next hops have.
     fn labelled(&self, prefix: Prefix, binding: &Binding) -> Vec<LabelHop> {
         let label = |hop: &NextHop| {
             let mut of = self.sessions.values().filter(|it| it.addresses.contains(&hop.gateway));
-            of.find_map(|it| it.remote.get(&prefix).copied())
+            of.find_map(|it| it.remote.get(&prefix))
         };
         let labelled = |hop: &NextHop| LabelHop {
             interface: hop.interface,
@@ -115,7 +125,7 @@ impl Speaker {
     fn tell(&mut self, prefix: Prefix, label: u32) {
         for session in self.sessions.values_mut().filter(|it| it.is_operational()) {
             let request = session.waiting.remove(&prefix);
-            if session.told.contains_key(&prefix) && request.is_none() {
+            if session.told.contains(&prefix) && request.is_none() {
                 continue;
             }
             let fecs = vec![Fec::Prefix(prefix)];

@@ -2,8 +2,8 @@
 
 use super::{Out, Speaker};
 use crate::codec::{
-    Body, FaultTolerance, Initialization, LdpId, Notification, PDU_OCTETS_MAX, Pdu, StatusCode,
-    pdu_octets, write_pdus,
+    Body, FaultTolerance, Initialization, LdpId, Notification, PDU_OCTETS_MAX, Pdu, Prefix,
+    StatusCode, pdu_octets, write_pdus,
 };
 use crate::discard::Discard;
 use crate::session::{Pending, Session, SessionState};
@@ -104,7 +104,7 @@ impl Speaker {
         remote: IpAddr,
         out: &mut Vec<Out>,
     ) {
-        let is_heard = self.adjacencies.values().any(|it| it.transport == remote);
+        let is_heard = self.adjacencies.at(remote).next().is_some();
         let of_remote = self.pending.values().filter(|it| it.remote == remote).count();
         let has_room = self.pending.len() < self.settings.limits.connections && of_remote < 4;
         if !is_heard || !has_room || connection.is_own {
@@ -128,7 +128,7 @@ impl Speaker {
         for peer in peers {
             self.end_session(now, peer, Some(StatusCode::Shutdown), out);
         }
-        self.adjacencies.clear();
+        self.adjacencies = crate::adjacency::Adjacencies::default();
         self.interfaces.clear();
         self.targets.clear();
     }
@@ -160,7 +160,7 @@ impl Speaker {
 
     /// A session is no more: its bindings go, unless it may come back (RFC 3478 §3.3).
     fn drop_session(&mut self, now: Time, peer: LdpId, out: &mut Vec<Out>) {
-        let is_heard = self.adjacencies.values().any(|it| it.peer == peer);
+        let is_heard = self.adjacencies.of_peer(peer).next().is_some();
         let retry = self.settings.retry;
         let Some(session) = self.sessions.get_mut(&peer) else { return };
         let was = session.is_operational();
@@ -169,7 +169,8 @@ impl Speaker {
         let wait = if was { AGAIN } else { retry * (1 << session.failures.min(FAILURES_MAX)) / 2 };
         let kept = (core::mem::take(&mut session.remote), core::mem::take(&mut session.addresses));
         let held: Vec<u32> =
-            session.told.values().copied().chain(session.releasing.iter().copied()).collect();
+            session.told.labels().chain(session.releasing.iter().copied()).collect();
+        let had: Vec<Prefix> = kept.0.prefixes().collect();
         let stale = (core::mem::take(&mut session.stale), session.timers.stale_until);
         let fresh = Session::new(peer, session.transport);
         let (failures, had_before) = (session.failures, session.had_before || was);
@@ -177,7 +178,7 @@ impl Speaker {
         session.timers.retry_at = now + wait;
         let keeps = reconnect.or(Some(Duration::ZERO).filter(|_| stale.1 != Time::MAX));
         if let Some(wait) = keeps {
-            session.stale = kept.0.keys().copied().chain(stale.0).collect();
+            session.stale = kept.0.prefixes().chain(stale.0).collect();
             (session.remote, session.addresses) = kept;
             session.timers.stale_until = if was { now + wait } else { stale.1 };
         }
@@ -190,7 +191,7 @@ impl Speaker {
             out.push(Out::Session(peer, false));
             self.wires_lost(peer.router, out);
         }
-        self.refresh_all(out);
+        had.into_iter().for_each(|prefix| self.refresh(prefix, out));
     }
 
     /// Octets of a connection came.
@@ -260,13 +261,18 @@ impl Speaker {
         Ok(())
     }
 
-    /// Whole PDUs of a session are read.
+    /// Whole PDUs of a session are read; the rest waits.
     fn read_session(&mut self, now: Time, peer: LdpId, out: &mut Vec<Out>) {
+        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        let (connection, input) = (session.connection, core::mem::take(&mut session.input));
+        let mut rest = &input[..];
         loop {
             let Some(session) = self.sessions.get_mut(&peer) else { return };
-            let length = match pdu_octets(&session.input, session.pdu_octets) {
-                Ok(Some(length)) if session.input.len() >= length => length,
-                Ok(_) => return,
+            if session.connection != connection {
+                return;
+            }
+            let whole = match pdu_octets(rest, session.pdu_octets) {
+                Ok(length) => length.and_then(|length| rest.split_at_checked(length)),
                 Err(why) => {
                     self.discard(Discard::Malformed);
                     let is_version = why.at == 0;
@@ -275,14 +281,13 @@ impl Speaker {
                     return self.end_session(now, peer, Some(code), out);
                 }
             };
-            let rest = session.input.split_off(length);
-            let octets = core::mem::replace(&mut session.input, rest);
-            let connection = session.connection;
-            if let Err(code) = self.pdu(now, peer, &octets, out) {
-                return self.end_session(now, peer, code, out);
-            }
-            if self.sessions.get(&peer).is_none_or(|it| it.connection != connection) {
+            let Some((octets, after)) = whole else {
+                session.input = rest.to_vec();
                 return;
+            };
+            rest = after;
+            if let Err(code) = self.pdu(now, peer, octets, out) {
+                return self.end_session(now, peer, code, out);
             }
         }
     }
@@ -298,14 +303,15 @@ impl Speaker {
             let Some(session) = self.sessions.get_mut(&peer) else { continue };
             if session.timers.stale_until <= now {
                 session.timers.stale_until = Time::MAX;
-                for prefix in core::mem::take(&mut session.stale) {
-                    session.remote.remove(&prefix);
+                let mut gone = core::mem::take(&mut session.stale);
+                for prefix in &gone {
+                    session.remote.remove(prefix);
                 }
                 if !session.is_operational() {
                     session.addresses.clear();
-                    session.remote.clear();
+                    gone.extend(core::mem::take(&mut session.remote).prefixes());
                 }
-                self.refresh_all(out);
+                gone.into_iter().for_each(|prefix| self.refresh(prefix, out));
             }
             let Some(session) = self.sessions.get_mut(&peer) else { continue };
             if session.timers.silent_at <= now {
@@ -316,7 +322,7 @@ impl Speaker {
                 session.timers.keepalive_at = now + session.keepalive / 3;
                 session.say(&Body::KeepAlive);
             }
-            let is_heard = self.adjacencies.values().any(|it| it.peer == peer);
+            let is_heard = self.adjacencies.of_peer(peer).next().is_some();
             let session = self.sessions.get(&peer);
             let is_empty = session
                 .is_some_and(|it| it.connection.is_none() && it.timers.stale_until == Time::MAX);

@@ -30,9 +30,7 @@ impl Speaker {
             out.push(Out::Synchronized(index, false));
         }
         self.withdraw_addresses(&it.settings.addresses);
-        let gone =
-            self.adjacencies.keys().filter(|it| matches!(it, Place::Link(of, _) if *of == index));
-        let gone: Vec<Place> = gone.copied().collect();
+        let gone: Vec<Place> = self.adjacencies.on(index).map(|it| *it.0).collect();
         self.lose_adjacencies(now, &gone, out);
     }
 
@@ -53,7 +51,7 @@ impl Speaker {
         for place in places {
             let Some(it) = self.adjacencies.remove(place) else { continue };
             // With its last adjacency a session ends (§2.5.5).
-            if self.adjacencies.values().all(|other| other.peer != it.peer) {
+            if self.adjacencies.of_peer(it.peer).next().is_none() {
                 self.end_session(now, it.peer, Some(StatusCode::HoldExpired), out);
             }
         }
@@ -76,19 +74,38 @@ impl Speaker {
         }
         let place = self.place(from, &hello)?;
         let transport = transport(from.source, &hello).ok_or(Discard::Transport)?;
+        let peer = pdu.sender;
+        self.check_claims(place, peer, transport)?;
         let limit = self.settings.limits.adjacencies;
-        if !self.adjacencies.contains_key(&place) && self.adjacencies.len() >= limit {
+        let was = self.adjacencies.of(&place);
+        if was.is_none() && self.adjacencies.len() >= limit {
             return Err(Discard::Adjacencies);
         }
-        let has_gtsm = hello.common.has_gtsm && self.settings.has_gtsm && !hello.common.is_targeted;
-        let ends = self.holds(now, &hello.common);
-        let peer = pdu.sender;
+        let says_gtsm = hello.common.has_gtsm && self.settings.has_gtsm;
+        let has_gtsm = says_gtsm && !hello.common.is_targeted || was.is_some_and(|it| it.has_gtsm);
+        // What a hello said before holds as long as it said: another one makes it longer alone.
+        let ends = self.holds(now, &hello.common).max(was.map_or(now, |it| it.ends));
         self.adjacencies.insert(place, Adjacency { peer, transport, ends, has_gtsm });
         let known = self.sessions.entry(peer);
         let session = known.or_insert_with(|| Session::new(peer, transport));
         if session.connection.is_none() && (transport.is_ipv6() || session.transport.is_ipv4()) {
             // Where both families are there, IPv6 is preferred (RFC 7552 §6.1.1).
             session.transport = transport;
+        }
+        Ok(())
+    }
+
+    /// Hellos have no proof, so that the first one counts while it stands: a place has one peer, a
+    /// peer's sessions end at one address of a family, and one peer's there.
+    fn check_claims(&self, place: Place, peer: LdpId, transport: IpAddr) -> Result<(), Discard> {
+        if self.adjacencies.of(&place).is_some_and(|it| it.peer != peer) {
+            return Err(Discard::Identifier);
+        }
+        let is_other = |it: &IpAddr| it.is_ipv4() == transport.is_ipv4() && *it != transport;
+        let mut own = self.adjacencies.of_peer(peer).map(|it| it.transport);
+        let mut there = self.adjacencies.at(transport);
+        if own.any(|it| is_other(&it)) || there.any(|it| it.peer != peer) {
+            return Err(Discard::Transport);
         }
         Ok(())
     }
@@ -105,12 +122,15 @@ impl Speaker {
         if !carries || !from.is_multicast {
             return Err(Discard::Interface);
         }
-        // IPv6 always has it (RFC 7552 §9).
-        let has_gtsm = hello.common.has_gtsm && self.settings.has_gtsm || from.source.is_ipv6();
-        if has_gtsm && from.hop_limit != 255 {
+        let place = Place::Link(from.interface, from.source);
+        // IPv6 always has it (RFC 7552 §9), and who had it is held to it: a packet cannot say that
+        // it is not to be looked at.
+        let had_gtsm = self.adjacencies.of(&place).is_some_and(|it| it.has_gtsm);
+        let says_gtsm = hello.common.has_gtsm && self.settings.has_gtsm;
+        if (says_gtsm || had_gtsm || from.source.is_ipv6()) && from.hop_limit != 255 {
             return Err(Discard::HopLimit);
         }
-        Ok(Place::Link(from.interface, from.source))
+        Ok(place)
     }
 
     /// Until when a hello holds: the shorter of both times (§3.5.2).
@@ -184,7 +204,7 @@ impl Speaker {
 
     /// Whether a peer is heard, and its sessions end at that address.
     pub(super) fn is_heard(&self, peer: LdpId, transport: IpAddr) -> bool {
-        self.adjacencies.values().any(|it| it.peer == peer && it.transport == transport)
+        self.adjacencies.of_peer(peer).any(|it| it.transport == transport)
     }
 }
 

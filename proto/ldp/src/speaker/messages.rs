@@ -75,11 +75,11 @@ impl Speaker {
             }
             (SessionState::Operational, Body::KeepAlive | Body::Capability) => Ok(()),
             (SessionState::Operational, Body::Address(all)) => {
-                self.addresses(peer, &all, true, out);
+                self.addresses(peer, &all, true);
                 Ok(())
             }
             (SessionState::Operational, Body::AddressWithdraw(all)) => {
-                self.addresses(peer, &all, false, out);
+                self.addresses(peer, &all, false);
                 Ok(())
             }
             (SessionState::Operational, Body::MacWithdraw(fecs, macs)) => {
@@ -168,21 +168,25 @@ impl Speaker {
         }
     }
 
-    fn addresses(&mut self, peer: LdpId, all: &[IpAddr], is_there: bool, out: &mut Vec<Out>) {
+    fn addresses(&mut self, peer: LdpId, all: &[IpAddr], is_there: bool) {
         let limit = self.settings.limits.addresses;
         let Some(session) = self.sessions.get_mut(&peer) else { return };
         let mut dropped = 0;
         for address in all {
-            if !is_there {
-                session.addresses.remove(address);
-            } else if session.addresses.len() < limit {
-                session.addresses.insert(*address);
-            } else {
-                dropped += 1;
+            let is_other = match is_there {
+                false => session.addresses.remove(address),
+                true if session.addresses.len() < limit => session.addresses.insert(*address),
+                true => {
+                    dropped += u64::from(!session.addresses.contains(address));
+                    false
+                }
+            };
+            // What goes that way is looked at once, at the step's end.
+            if is_other {
+                self.bindings.changed.insert(*address);
             }
         }
         (0..dropped).for_each(|_| self.discard(Discard::Bindings));
-        self.refresh_all(out);
     }
 
     fn label_message(
@@ -210,9 +214,9 @@ impl Speaker {
                 }
                 (Fec::Prefix(prefix), _) => self.aborted(peer, *prefix, it.request, meant),
                 (Fec::Wildcard, MessageType::LabelWithdraw) => {
-                    let all = self.remote(peer).into_iter();
-                    let meant = all.filter(|(_, label)| it.label.is_none_or(|it| it == *label));
-                    for (prefix, _) in meant.collect::<Vec<_>>() {
+                    let session = self.sessions.get(&peer);
+                    let meant = session.map(|session| session.remote.of_label(it.label));
+                    for prefix in meant.unwrap_or_default() {
                         self.withdrawn(peer, prefix, it.label, out);
                     }
                 }
@@ -240,7 +244,7 @@ impl Speaker {
         let may = label >= RESERVED || [IMPLICIT_NULL, explicit].contains(&label);
         let limit = self.settings.limits.bindings;
         let Some(session) = self.sessions.get_mut(&peer) else { return };
-        let has_room = session.remote.contains_key(&prefix) || session.remote.len() < limit;
+        let has_room = session.remote.contains(&prefix) || session.remote.len() < limit;
         if !may || !has_room {
             self.discard(if may { Discard::Bindings } else { Discard::Label });
             return self.release(peer, prefix, Some(label));
@@ -260,7 +264,7 @@ impl Speaker {
 
     fn withdrawn(&mut self, peer: LdpId, prefix: Prefix, label: Option<u32>, out: &mut Vec<Out>) {
         let Some(session) = self.sessions.get_mut(&peer) else { return };
-        let is_it = session.remote.get(&prefix).is_some_and(|it| label.is_none_or(|l| l == *it));
+        let is_it = session.remote.get(&prefix).is_some_and(|it| label.is_none_or(|l| l == it));
         if is_it {
             session.stale.remove(&prefix);
             session.remote.remove(&prefix);
@@ -273,19 +277,16 @@ impl Speaker {
     /// A peer does not have a label any more.
     fn released(&mut self, peer: LdpId, prefix: Option<Prefix>, label: Option<u32>) {
         let Some(session) = self.sessions.get_mut(&peer) else { return };
-        let is_meant = |of: &Prefix, it: u32| {
-            prefix.is_none_or(|prefix| prefix == *of) && label.is_none_or(|label| label == it)
+        let gone = match prefix {
+            Some(prefix) => {
+                let told = session.told.get(&prefix);
+                let is_it = told.is_some_and(|it| label.is_none_or(|label| label == it));
+                if is_it { vec![prefix] } else { Vec::new() }
+            }
+            None => session.told.of_label(label),
         };
-        let gone: Vec<(Prefix, u32)> = session
-            .told
-            .iter()
-            .map(|it| (*it.0, *it.1))
-            .filter(|it| is_meant(&it.0, it.1))
-            .collect();
-        let mut labels: Vec<u32> = gone.iter().map(|it| it.1).collect();
-        for (prefix, _) in &gone {
-            session.told.remove(prefix);
-        }
+        let mut labels: Vec<u32> =
+            gone.iter().filter_map(|prefix| session.told.remove(prefix)).collect();
         if let Some(label) = label.filter(|label| session.releasing.remove(label)) {
             labels.push(label);
         }

@@ -14,7 +14,7 @@ mod discovery;
 mod messages;
 mod wires;
 
-use crate::adjacency::{Adjacency, Arrival, Place};
+use crate::adjacency::{Adjacencies, Arrival};
 use crate::bindings::Bindings;
 use crate::codec::{LdpId, Prefix, PseudowireId};
 use crate::discard::Discard;
@@ -145,7 +145,7 @@ pub struct Speaker {
     interfaces: BTreeMap<u32, Interface>,
     /// Targets, and when their hellos leave.
     targets: BTreeMap<IpAddr, Time>,
-    adjacencies: BTreeMap<Place, Adjacency>,
+    adjacencies: Adjacencies,
     sessions: BTreeMap<LdpId, Session>,
     /// Connections that belong to a session.
     owners: BTreeMap<ConnectionId, LdpId>,
@@ -157,7 +157,7 @@ pub struct Speaker {
     bound: BTreeSet<u32>,
     wires: BTreeMap<(Ipv4Addr, PseudowireId), Pseudowire>,
     /// What peers said of pseudowires that are not there yet.
-    early: BTreeMap<(Ipv4Addr, PseudowireId), Said>,
+    early: BTreeMap<Ipv4Addr, BTreeMap<PseudowireId, Said>>,
     next_connection: u32,
     next_hello: u32,
     discards: [u64; Discard::ALL.len()],
@@ -175,7 +175,7 @@ impl Speaker {
             settings,
             interfaces: BTreeMap::new(),
             targets: BTreeMap::new(),
-            adjacencies: BTreeMap::new(),
+            adjacencies: Adjacencies::default(),
             sessions: BTreeMap::new(),
             owners: BTreeMap::new(),
             pending: BTreeMap::new(),
@@ -204,7 +204,7 @@ impl Speaker {
     #[must_use]
     pub fn remote(&self, peer: LdpId) -> Vec<(Prefix, u32)> {
         let session = self.sessions.get(&peer);
-        session.map_or_else(Vec::new, |it| it.remote.iter().map(|it| (*it.0, *it.1)).collect())
+        session.map_or_else(Vec::new, |it| it.remote.iter().collect())
     }
 
     /// Our label of a prefix.
@@ -216,8 +216,8 @@ impl Speaker {
     /// Whether connections with an address come with a hop limit of 255, or are dropped.
     #[must_use]
     pub fn has_gtsm(&self, remote: IpAddr) -> bool {
-        let mut of = self.adjacencies.values().filter(|it| it.transport == remote).peekable();
-        of.peek().is_some() && of.all(|it| it.has_gtsm)
+        // A hello without the bit, from elsewhere on the link, ends nothing that others agreed on.
+        self.adjacencies.at(remote).any(|it| it.has_gtsm)
     }
 
     const fn own(&self) -> LdpId {
@@ -230,6 +230,7 @@ impl Speaker {
 
     /// What every step ends with: octets leave, links are synchronized or not.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.refresh_gateways(out);
         self.connect_all(now, out);
         let own = self.own();
         for session in self.sessions.values_mut().filter(|it| !it.output.is_empty()) {
@@ -244,11 +245,7 @@ impl Speaker {
 
     fn synchronize(&mut self, now: Time, out: &mut Vec<Out>) {
         for (&index, interface) in &mut self.interfaces {
-            let on_link = self
-                .adjacencies
-                .iter()
-                .filter(|(place, _)| matches!(place, Place::Link(of, _) if *of == index));
-            let mut settled = on_link.map(|(_, it)| {
+            let mut settled = self.adjacencies.on(index).map(|(_, it)| {
                 self.sessions.get(&it.peer).is_some_and(|session| session.is_settled(now))
             });
             let is_synchronized = settled.next().is_some_and(|first| first && settled.all(|it| it));
@@ -307,7 +304,7 @@ impl Machine for Speaker {
     fn deadline(&self) -> Option<Time> {
         let hellos = self.interfaces.values().map(|it| it.hello_at);
         let targets = self.targets.values().copied();
-        let adjacencies = self.adjacencies.values().map(|it| it.ends);
+        let adjacencies = self.adjacencies.iter().map(|it| it.1.ends);
         let sessions = self.sessions.values().map(|it| self.session_due(it));
         let pending = self.pending.values().map(|it| it.until);
         let all = hellos.chain(targets).chain(adjacencies).chain(sessions).chain(pending);

@@ -4,8 +4,13 @@ use super::{Out, Speaker};
 use crate::codec::{
     Body, Fec, LabelBody, LdpId, MessageType, Notification, PseudowireFec, PseudowireId, StatusCode,
 };
+use crate::discard::Discard;
 use crate::pseudowire::{Pseudowire, PseudowireSettings, PseudowireState, Said};
 use std::net::Ipv4Addr;
+
+/// Pseudowires that are not there yet and that a peer may have told of; a name takes up to 800
+/// octets.
+const EARLY_MAX: usize = 4_096;
 
 /// Which pseudowire: the other router, and what it is called.
 type Key = (Ipv4Addr, PseudowireId);
@@ -24,7 +29,7 @@ impl Speaker {
         let Some(label) = self.labels.take() else { return };
         self.bound.insert(label);
         let state = PseudowireState::Unsaid;
-        let early = self.early.remove(&(key.0, key.1.clone()));
+        let early = self.take_early(&key);
         let wire = Pseudowire { settings, label, is_told: false, said: said.or(early), state };
         self.wires.insert(key.clone(), wire);
         self.tell_wire(&key);
@@ -50,10 +55,22 @@ impl Speaker {
 
     /// What a peer says of a pseudowire that is not there yet is kept (liberal retention).
     fn keep_early(&mut self, key: Key, said: Said) {
-        let limit = self.settings.limits.bindings.min(65_536);
-        if self.early.len() < limit {
-            self.early.insert(key, said);
+        let limit = self.settings.limits.bindings.min(EARLY_MAX);
+        let its = self.early.entry(key.0).or_default();
+        if its.len() < limit || its.contains_key(&key.1) {
+            its.insert(key.1, said);
+        } else {
+            self.discard(Discard::Bindings);
         }
+    }
+
+    fn take_early(&mut self, key: &Key) -> Option<Said> {
+        let its = self.early.get_mut(&key.0)?;
+        let said = its.remove(&key.1);
+        if its.is_empty() {
+            self.early.remove(&key.0);
+        }
+        said
     }
 
     fn session_of(&mut self, peer: Ipv4Addr) -> Option<&mut crate::session::Session> {
@@ -127,7 +144,7 @@ impl Speaker {
 
     /// A session is no more.
     pub(super) fn wires_lost(&mut self, peer: Ipv4Addr, out: &mut Vec<Out>) {
-        self.early.retain(|key, _| key.0 != peer);
+        self.early.remove(&peer);
         for key in self.keys(peer) {
             if let Some(wire) = self.wires.get_mut(&key) {
                 (wire.is_told, wire.said) = (false, None);
@@ -175,7 +192,7 @@ impl Speaker {
                     self.wire_mapped(&key, said);
                 }
                 (MessageType::LabelWithdraw, _) => {
-                    self.early.remove(&key);
+                    self.take_early(&key);
                     if let Some(wire) = self.wires.get_mut(&key) {
                         wire.said = None;
                     }

@@ -1,6 +1,7 @@
 //! LDP: messages, and speakers that find each other and tell labels in virtual time.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod hostile;
 mod labels;
 mod messages;
 mod net;

@@ -72,7 +72,7 @@ fn targets_have_sessions_across_others() {
 }
 
 /// A speaker with a neighbour that the test plays: its address is greater, so that it connects.
-fn played() -> (Speaker, ConnectionId, Vec<Out>) {
+pub fn played() -> (Speaker, ConnectionId, Vec<Out>) {
     let mut speaker = Speaker::new(settings(0)).unwrap();
     let mut out = Vec::new();
     let interface = InterfaceSettings {
@@ -89,7 +89,7 @@ fn played() -> (Speaker, ConnectionId, Vec<Out>) {
     (speaker, connection, out)
 }
 
-fn hello(sender: LdpId, hop_limit: u8, change: impl Fn(&mut HelloBody)) -> In {
+pub fn hello(sender: LdpId, hop_limit: u8, change: impl Fn(&mut HelloBody)) -> In {
     let common = CommonHello { hold_s: 15, has_gtsm: true, ..CommonHello::default() };
     let mut body = HelloBody { common, ipv4: Some(sender.router), ..HelloBody::default() };
     change(&mut body);
@@ -98,7 +98,7 @@ fn hello(sender: LdpId, hop_limit: u8, change: impl Fn(&mut HelloBody)) -> In {
     In::Datagram { interface, source, is_multicast: true, hop_limit, octets }
 }
 
-fn open() -> Initialization {
+pub fn open() -> Initialization {
     Initialization {
         keepalive_s: 30,
         is_on_demand: false,

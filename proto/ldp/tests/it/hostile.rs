@@ -1,0 +1,138 @@
+//! Hellos that somebody on the link forges, and messages that are to cost a speaker its time.
+
+use crate::net::{Net, SECOND};
+use crate::sessions::{hello, open, played};
+use ldp::codec::{Body, Fec, LabelBody, MessageType, Prefix, write_pdus};
+use ldp::{Discard, In, LdpId, NextHop, Out, SessionState, Speaker};
+use machine::{Machine, Time};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// A speaker whose session with a neighbour that the test plays stands.
+fn standing() -> (Speaker, ldp::ConnectionId) {
+    let (mut speaker, connection, mut out) = played();
+    let stands = [Body::Initialization(open()).write(1), Body::KeepAlive.write(2)];
+    let octets = write_pdus(Net::id(1), &stands, 4_096);
+    speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
+    assert!(out.contains(&Out::Session(Net::id(1), true)));
+    (speaker, connection)
+}
+
+fn from(source: Ipv4Addr, mut input: In) -> In {
+    if let In::Datagram { source: it, .. } = &mut input {
+        *it = source.into();
+    }
+    input
+}
+
+#[test]
+fn a_forged_hello_makes_no_session_end_earlier() {
+    let (mut speaker, _) = standing();
+    let mut out = Vec::new();
+    speaker.step(Time::ZERO, hello(Net::id(1), 255, |it| it.common.hold_s = 1), &mut out);
+    for second in 1..=5 {
+        speaker.tick(Time::ZERO + SECOND * second, &mut out);
+    }
+    let all: Vec<_> = speaker.sessions().collect();
+    assert_eq!(all, [(Net::id(1), SessionState::Operational)]);
+    speaker.tick(Time::ZERO + SECOND * 6, &mut out);
+    assert_eq!(speaker.sessions().count(), 0, "the true one was silent for its time");
+}
+
+#[test]
+fn a_place_has_one_peer_and_hellos_of_others_there_make_no_sessions() {
+    let (mut speaker, _) = standing();
+    let mut out = Vec::new();
+    for number in 0..1_000 {
+        let other = LdpId::of(Ipv4Addr::from(0x0B00_0000 + number));
+        speaker.step(Time::ZERO, hello(other, 255, |_| {}), &mut out);
+    }
+    assert_eq!(speaker.sessions().count(), 1);
+    assert_eq!(speaker.discarded(Discard::Identifier), 1_000);
+    assert!(!out.iter().any(|it| matches!(it, Out::Close(_))));
+}
+
+#[test]
+fn who_had_a_hop_limit_of_255_is_held_to_it_whatever_a_packet_says() {
+    let (mut speaker, _) = standing();
+    let transport: IpAddr = Net::router(1).into();
+    let mut out = Vec::new();
+    assert!(speaker.has_gtsm(transport));
+    speaker.step(Time::ZERO, hello(Net::id(1), 64, |it| it.common.has_gtsm = false), &mut out);
+    assert_eq!(speaker.discarded(Discard::HopLimit), 1);
+    speaker.step(Time::ZERO, hello(Net::id(1), 255, |it| it.common.has_gtsm = false), &mut out);
+    let elsewhere = hello(Net::id(1), 64, |it| it.common.has_gtsm = false);
+    speaker.step(Time::ZERO, from(Ipv4Addr::new(10, 0, 0, 99), elsewhere), &mut out);
+    assert!(speaker.has_gtsm(transport));
+}
+
+#[test]
+fn a_peers_sessions_end_where_it_said_first_and_nobody_elses_do() {
+    let (mut speaker, _) = standing();
+    let (mut out, source) = (Vec::new(), Ipv4Addr::new(10, 0, 0, 99));
+    let stranger = Ipv4Addr::new(10, 0, 0, 66);
+    let of_peer = hello(Net::id(1), 255, |it| it.ipv4 = Some(stranger));
+    speaker.step(Time::ZERO, from(source, of_peer), &mut out);
+    let other = hello(LdpId::of(stranger), 255, |it| it.ipv4 = Some(Net::router(1)));
+    speaker.step(Time::ZERO, from(source, other), &mut out);
+    assert_eq!(speaker.discarded(Discard::Transport), 2);
+    let connection = ldp::ConnectionId { number: 9, is_own: false };
+    speaker.step(Time::ZERO, In::Accepted(connection, stranger.into()), &mut out);
+    assert!(out.contains(&Out::Close(connection)));
+    assert_eq!(speaker.sessions().count(), 1);
+}
+
+#[test]
+fn addresses_that_come_and_go_in_one_breath_change_nothing() {
+    let (mut speaker, connection) = standing();
+    let mut out = Vec::new();
+    let gateway = Net::address(0, 1);
+    for number in 0..100 {
+        let prefix = Prefix::new(Ipv4Addr::from(0x0B00_0000 + (number << 8)).into(), 24);
+        let hops = vec![NextHop { interface: 1, gateway }];
+        speaker.step(Time::ZERO, In::Route(prefix, hops), &mut out);
+        let (fecs, label) = (vec![Fec::Prefix(prefix)], Some(1_000 + number));
+        let said = LabelBody { fecs, label, ..LabelBody::default() };
+        let message = Body::Label(MessageType::LabelMapping, said).write(number);
+        let octets = write_pdus(Net::id(1), &[message], 4_096);
+        speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
+    }
+    let mut forwards = |messages: &[Vec<u8>]| {
+        let mut out = Vec::new();
+        let octets = write_pdus(Net::id(1), messages, 4_096);
+        speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
+        let of = out
+            .iter()
+            .filter(|it| matches!(it, Out::Forward { hops, .. } if hops[0].label.is_some()));
+        (of.count(), out.iter().filter(|it| matches!(it, Out::Forward { .. })).count())
+    };
+    let [comes, goes] = [Body::Address(vec![gateway]), Body::AddressWithdraw(vec![gateway])];
+    let [comes, goes] = [comes, goes].map(|it| it.write(7));
+    assert_eq!(forwards(std::slice::from_ref(&comes)), (100, 100));
+    let often: Vec<Vec<u8>> = vec![[goes.clone(), comes]; 50].concat();
+    assert_eq!(forwards(&often), (0, 0));
+    assert_eq!(forwards(&[goes]), (0, 100));
+}
+
+#[test]
+fn labels_are_withdrawn_and_released_by_their_number() {
+    let (mut speaker, connection) = standing();
+    let mut out = Vec::new();
+    let prefix = |number: u32| Prefix::new(Ipv4Addr::from(0x0B00_0000 + (number << 8)).into(), 24);
+    let mut say = |speaker: &mut Speaker, kind, fecs: Vec<Fec>, label| {
+        let said = LabelBody { fecs, label, ..LabelBody::default() };
+        let octets = write_pdus(Net::id(1), &[Body::Label(kind, said).write(9)], 4_096);
+        speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
+    };
+    for number in 0..10 {
+        let fecs = vec![Fec::Prefix(prefix(number))];
+        say(&mut speaker, MessageType::LabelMapping, fecs, Some(100 + number / 5));
+    }
+    say(&mut speaker, MessageType::LabelWithdraw, vec![Fec::Wildcard], Some(7));
+    assert_eq!(speaker.remote(Net::id(1)).len(), 10);
+    say(&mut speaker, MessageType::LabelWithdraw, vec![Fec::Wildcard], Some(100));
+    assert_eq!(speaker.remote(Net::id(1)).len(), 5);
+    // A wildcard is alone in its TLV (RFC 5036 §3.4.1).
+    say(&mut speaker, MessageType::LabelWithdraw, vec![Fec::Wildcard; 2], None);
+    assert_eq!(speaker.discarded(Discard::Malformed), 1);
+    assert!(out.iter().any(|it| matches!(it, Out::Close(_))));
+}
