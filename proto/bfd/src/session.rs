@@ -321,6 +321,12 @@ impl Session {
         }
     }
 
+    /// Whether it is up, its peer's silence would be noticed, and no key is asked for.
+    pub(crate) fn is_watched_without_proof(&self) -> bool {
+        let is_watched = self.state == State::Up && self.clock.detect != Time::MAX;
+        is_watched && self.settings.authentication.is_none()
+    }
+
     /// The interval of our echoes; zero: there are none.
     fn echo_interval(&self) -> Duration {
         let (own, theirs) = (self.settings.timers.echo, self.remote.min_echo_rx_us);

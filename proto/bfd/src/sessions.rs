@@ -264,6 +264,11 @@ impl Sessions {
             session.sequence.receive = None;
         }
         let session = *session;
+        // Who sees nothing of a session can write that much. A peer that began anew is missed when
+        // the detection time is over, and heard from then on.
+        if packet.your_discriminator == 0 && session.is_watched_without_proof() {
+            return Err(Discard::Unproven);
+        }
         let sequence = self.authenticate(&session, octets, section, packet.detect_mult)?;
         let session = self.of_mut(id).ok_or(Discard::NoSession)?;
         if sequence.is_some() {

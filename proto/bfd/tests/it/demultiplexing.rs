@@ -3,7 +3,7 @@
 use crate::field::ms;
 use crate::packets::packet;
 use bfd::{Discard, Limits, Packet, Path, SessionSettings, Sessions, State, Timers};
-use machine::Time;
+use machine::{Machine as _, Time};
 
 const INTERFACE: Path =
     Path::SingleHop { interface: 3, remote: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST) };
@@ -59,6 +59,26 @@ fn a_packet_that_passed_a_router_is_no_neighbours_and_several_hops_have_their_ow
     assert_eq!(hear(&mut machine, multihop(1), 249, first()), 0);
     assert_eq!(machine.discarded(Discard::Ttl), 2);
     assert!(hear(&mut machine, multihop(1), 250, first()) > 0);
+}
+
+#[test]
+fn who_sees_nothing_of_a_session_does_not_end_it() {
+    let timers = Timers::every(ms(10), 3);
+    let (mut machine, ids) = machine(&[SessionSettings::new(INTERFACE, timers)]);
+    assert!(hear(&mut machine, INTERFACE, 255, first()) > 0);
+    let discriminator = ids[0].discriminator();
+    let next = Packet { state: State::Init, your_discriminator: discriminator, ..first() };
+    assert!(hear(&mut machine, INTERFACE, 255, next) > 0);
+    for state in [State::Down, State::AdminDown] {
+        assert_eq!(hear(&mut machine, INTERFACE, 255, Packet { state, ..first() }), 0);
+    }
+    assert_eq!(machine.summary(ids[0]).unwrap().state, State::Up);
+    assert_eq!(machine.discarded(Discard::Unproven), 2);
+    // A peer that began anew is heard once its silence was noticed.
+    machine.tick(Time::from_millis(10_000), &mut Vec::new());
+    assert_eq!(machine.summary(ids[0]).unwrap().state, State::Down);
+    assert!(hear(&mut machine, INTERFACE, 255, first()) > 0);
+    assert_eq!(machine.summary(ids[0]).unwrap().state, State::Init);
 }
 
 #[test]
