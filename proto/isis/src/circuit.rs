@@ -81,10 +81,18 @@ impl Flooding {
     }
 }
 
+/// LSPs that CSNPs were held against, and since when they are counted.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    pub(crate) since: Time,
+    pub(crate) count: usize,
+}
+
 /// What a circuit has for a level.
 #[derive(Debug)]
 pub(crate) struct LevelState {
     pub(crate) flooding: Flooding,
+    pub(crate) compared: Compared,
     /// What PSNPs will say, or ask for (SSNflags).
     pub(crate) partial: BTreeMap<LspId, Summary>,
     pub(crate) hello_at: Time,
@@ -109,6 +117,7 @@ impl LevelState {
                 again: VecDeque::new(),
                 next: Time::ZERO,
             },
+            compared: Compared { since: Time::ZERO, count: 0 },
             partial: BTreeMap::new(),
             hello_at: Time::MAX,
             csnp_at: Time::MAX,

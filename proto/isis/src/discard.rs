@@ -27,6 +27,8 @@ wire::rows! {
         Checksum = "checksum", "ISO 10589 §7.3.14.2";
         /// An LSP is there in two forms.
         Confusion = "confusion", "ISO 10589 §7.3.16.2";
+        /// CSNPs of a circuit were held against the database too often.
+        Csnp = "csnp", "ISO 10589 §7.3.15.2";
         /// A purge has more in it than one may have.
         Purge = "purge", "RFC 6233 §3";
         /// A PSNP came, and we are not designated.

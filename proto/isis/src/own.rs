@@ -22,4 +22,6 @@ pub(crate) struct Own {
     pub(crate) is_stale: bool,
     /// When what had to wait is looked at.
     pub(crate) due: Option<Time>,
+    /// When what others said in our name was answered, or is going to be.
+    pub(crate) fought: Option<Time>,
 }

@@ -41,6 +41,8 @@ pub(crate) struct LevelData {
 pub(crate) struct Topology {
     graph: Graph,
     nodes: BTreeMap<NodeId, Node>,
+    /// The links of each node as its fragments have them, in order.
+    leads: BTreeMap<NodeId, Vec<Leads>>,
     ids: BTreeMap<Node, NodeId>,
     links: BTreeMap<EdgeId, u32>,
     tree: Option<Tree>,
@@ -68,6 +70,13 @@ fn leads(lsdb: &Lsdb, node: NodeId, style: MetricStyle) -> Vec<Leads> {
     found.into_iter().map(|it| it.1).collect()
 }
 
+/// Those of a node's links, in order, that lead to another one.
+fn to(links: &[Leads], end: NodeId) -> &[Leads] {
+    let from = links.partition_point(|it| it.to < end);
+    let links = links.get(from..).unwrap_or_default();
+    links.get(..links.partition_point(|it| it.to == end)).unwrap_or_default()
+}
+
 fn is_there(lsdb: &Lsdb, node: NodeId) -> bool {
     lsdb.node(node).next().is_some()
 }
@@ -77,6 +86,7 @@ impl Topology {
         Self {
             graph: Graph::new(Limits::default()),
             nodes: BTreeMap::new(),
+            leads: BTreeMap::new(),
             ids: BTreeMap::new(),
             links: BTreeMap::new(),
             tree: None,
@@ -94,7 +104,17 @@ impl Topology {
 
     /// Follows what changed, and finds the shortest paths from `root`.
     pub(crate) fn run(&mut self, lsdb: &Lsdb, root: NodeId) {
-        for node in core::mem::take(&mut self.changed) {
+        let changed = core::mem::take(&mut self.changed);
+        for node in &changed {
+            let mut own = leads(lsdb, *node, self.style);
+            own.sort_unstable();
+            if own.is_empty() {
+                self.leads.remove(node);
+            } else {
+                self.leads.insert(*node, own);
+            }
+        }
+        for node in changed {
             self.follow(lsdb, node);
         }
         let touched = self.graph.take_touched();
@@ -118,15 +138,14 @@ impl Topology {
     fn follow(&mut self, lsdb: &Lsdb, id: NodeId) {
         let is_there = is_there(lsdb, id);
         let Some(node) = self.node(id, is_there) else { return };
-        let own = leads(lsdb, id, self.style);
+        let own = self.leads.get(&id).cloned().unwrap_or_default();
         let arcs = self.graph.out(node).iter().chain(self.graph.back(node));
         let known = arcs.filter_map(|arc| self.ids.get(&arc.other).copied());
         let ends: BTreeSet<NodeId> = known.chain(own.iter().map(|it| it.to)).collect();
         for end in ends {
             let Some(&other) = self.nodes.get(&end) else { continue };
-            let theirs = leads(lsdb, end, self.style);
-            let there: Vec<Leads> = own.iter().copied().filter(|it| it.to == end).collect();
-            let back: Vec<Leads> = theirs.into_iter().filter(|it| it.to == id).collect();
+            let theirs = self.leads.get(&end).map_or(&[][..], Vec::as_slice);
+            let (there, back) = (to(&own, end).to_vec(), to(theirs, id).to_vec());
             // A link counts where both ends describe it.
             let are_both = !there.is_empty() && !back.is_empty();
             self.lay(node, other, if are_both { there } else { Vec::new() });

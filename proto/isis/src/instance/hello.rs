@@ -6,7 +6,9 @@ use crate::adjacency::{Adjacency, AdjacencyKey, AdjacencyState};
 use crate::circuit::Circuit;
 use crate::discard::Discard;
 use crate::lsp::{NLPID_IPV4, NLPID_IPV6};
-use crate::pdu::{Hello, HelloKind, HelloTlvs, Pdu, Restart, ThreeWay, ThreeWayState, write_hello};
+use crate::pdu::{
+    Authentication, Hello, HelloKind, HelloTlvs, Pdu, Restart, ThreeWay, ThreeWayState, write_hello,
+};
 use crate::settings::LinkType;
 use machine::{Duration, Time};
 use std::net::{IpAddr, Ipv4Addr};
@@ -201,6 +203,14 @@ impl Instance {
             return Err(Discard::ThreeWay);
         }
         let id = (heard.circuit, AdjacencyKey::PointToPoint);
+        // While a neighbour lives, another system is none, though it holds the key: its hellos of
+        // another link have no number (RFC 5304).
+        let has_proof = !matches!(circuit.settings.authentication, Authentication::Null);
+        let is_other =
+            circuit.adjacencies.get(&id.1).is_some_and(|it| it.system != heard.hello.system);
+        if has_proof && is_other {
+            return Err(Discard::Adjacencies);
+        }
         let may = circuit.active.and(heard.hello.levels);
         let may = if self.shares_area(&heard.tlvs.areas) { may } else { may.and(Levels::TWO) };
         let present = circuit.adjacencies.get(&id.1);

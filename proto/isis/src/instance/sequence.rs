@@ -3,11 +3,17 @@
 use super::hello::destination;
 use super::{Instance, Out};
 use crate::address::{Level, LspId, Snpa};
+use crate::circuit::Compared;
 use crate::discard::Discard;
 use crate::pdu::{Pdu, Summary, summaries_max, write_csnp, write_psnp};
 use core::cmp::Ordering;
 use machine::Time;
 use std::collections::BTreeSet;
+
+/// LSPs that CSNPs of a circuit are held against within the time between two of them: so often all.
+const COMPARED_TIMES: usize = 4;
+/// As many they may be in any case.
+const COMPARED_MIN: usize = 1_024;
 
 impl Instance {
     /// A CSNP came.
@@ -25,11 +31,22 @@ impl Instance {
         for theirs in summaries.iter().filter(is_in_range) {
             self.compare(now, from.0, level, theirs);
         }
-        let all = self.levels[level.at()].lsdb.range(range[0], range[1]);
-        let lacks = all.filter(|(id, entry)| !entry.is_purge() && !known.contains(id));
+        let (lsdb, every) = (&self.levels[level.at()].lsdb, self.settings.periods.csnp);
         if let Some(circuit) = self.circuits.get_mut(&from.0) {
             let state = circuit.level_mut(level);
-            lacks.for_each(|(id, _)| state.flooding.set(*id));
+            // Few octets lack the whole database, and old ones have no number (RFC 5304).
+            if now.since(state.compared.since) >= every {
+                state.compared = Compared { since: now, count: 0 };
+            }
+            if state.compared.count > COMPARED_MIN + lsdb.len() * COMPARED_TIMES {
+                return Err(Discard::Csnp);
+            }
+            for (id, entry) in lsdb.range(range[0], range[1]) {
+                state.compared.count += 1;
+                if !entry.is_purge() && !known.contains(id) {
+                    state.flooding.set(*id);
+                }
+            }
         }
         if let Some(restarting) = &mut self.restarting {
             restarting.compared(from.0, level, range);

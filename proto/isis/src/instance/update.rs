@@ -95,7 +95,7 @@ impl Instance {
         self.settle_partial(now, came);
         // While we restart, what we said before stands.
         if is_own && self.restarting.is_none() {
-            self.fight_back(level, id);
+            self.fight_back(now, level, id);
         }
         Ok(())
     }
@@ -108,17 +108,30 @@ impl Instance {
         self.acknowledge(now, came);
     }
 
-    fn fight_back(&mut self, level: Level, id: crate::address::LspId) {
+    /// It is answered at once, and then once in the time between two forms of an LSP: who says it
+    /// without end does not have all that we say made anew each time.
+    fn fight_back(&mut self, now: Time, level: Level, id: crate::address::LspId) {
         self.counts.fought_back += 1;
-        self.own.contested.insert((level, id));
-        self.own.is_stale = true;
+        let own = &mut self.own;
+        own.contested.insert((level, id));
+        let at = match own.fought {
+            Some(planned) if planned > now => planned,
+            Some(last) => now.max(last + self.settings.periods.lsp),
+            None => now,
+        };
+        own.fought = Some(at);
+        if at == now {
+            own.is_stale = true;
+        } else {
+            own.due = Some(own.due.map_or(at, |due| due.min(at)));
+        }
     }
 
     /// The same number and another checksum: whoever says it says it anew (§7.3.16.2).
     fn take_confused(&mut self, now: Time, came: &Came<'_>) -> Result<(), Discard> {
         let id = came.summary.id;
         if id.node.system == self.settings.system {
-            self.fight_back(came.level, id);
+            self.fight_back(now, came.level, id);
         } else {
             let sender = self.circuits.get(&came.circuit);
             let sender = sender.and_then(|it| it.up(came.level).next()).map(|it| it.system);

@@ -128,3 +128,20 @@ fn a_purge_without_the_key_is_no_purge_and_with_more_in_it_neither() {
     }
     net.check("nothing was purged");
 }
+
+#[test]
+fn another_system_with_the_key_is_no_neighbour_while_the_one_of_a_link_lives() {
+    let mut net = Net::new(8, 3);
+    net.authentication = keys(&[(5, Algorithm::HmacSha256, b"secret")]);
+    net.link(LinkType::PointToPoint, &[(0, 1), (1, 1)]);
+    net.link(LinkType::PointToPoint, &[(1, 1), (2, 1)]);
+    net.keeps_pdus = true;
+    net.start_all();
+    net.run(SECOND * 20);
+    let mut hellos = net.sent.iter().filter(|it| it.0 == Net::snpa(1, 1) && it.2[4] & 31 == 17);
+    let (_, _, hello) = hellos.next().unwrap().clone();
+    let before = net.at(0).discarded(Discard::Adjacencies);
+    net.step(0, In::Pdu { circuit: 1, source: Net::snpa(0, 1), octets: hello });
+    assert_eq!(net.at(0).discarded(Discard::Adjacencies), before + 1);
+    assert_eq!(net.up(0), 2, "it stands");
+}

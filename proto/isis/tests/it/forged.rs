@@ -88,6 +88,52 @@ fn the_same_number_with_another_checksum_is_said_anew_by_its_owner() {
 }
 
 #[test]
+fn a_checksum_that_is_the_same_modulo_255_is_no_other_one() {
+    let of = |checksum| Summary { lifetime_s: 9, sequence: 7, checksum, ..summary() };
+    assert!(!of(0xFF12).is_confused_with(&of(0x0012)));
+    assert!(!of(0x1200).is_confused_with(&of(0x12FF)));
+    assert!(of(0x1201).is_confused_with(&of(0x12FF)));
+}
+
+fn summary() -> Summary {
+    let id = LspId { node: NodeId::of(Net::id(2)), fragment: 0 };
+    Summary { lifetime_s: 1_200, id, sequence: 1, checksum: 1 }
+}
+
+#[test]
+fn sequence_numbers_that_lack_everything_count_so_often_only() {
+    let mut net = three();
+    for fragment in 0..200 {
+        inject(&mut net, lsp(SystemId([7; 6]), fragment, 5, 1_200));
+    }
+    net.run(SECOND * 30);
+    let range = [LspId::default(), LspId::LAST];
+    for _ in 0..100 {
+        let octets = write_csnp(Level::Two, Net::id(0), range, &[], &Authentication::Null);
+        inject(&mut net, octets);
+    }
+    let refused = net.at(1).discarded(Discard::Csnp);
+    assert!((80..100).contains(&refused), "{refused}");
+    net.run(SECOND * 30);
+    net.check("all the same");
+}
+
+#[test]
+fn fragments_in_a_systems_name_without_end_are_answered_once_an_interval() {
+    let mut net = three();
+    for fragment in 1..=100 {
+        inject(&mut net, lsp(Net::id(1), fragment, 5, 1_200));
+    }
+    let live = |net: &Net| {
+        let all = net.at(1).database(Level::Two, net.now);
+        all.iter().filter(|it| it.lifetime_s > 0 && it.id.fragment > 0).count()
+    };
+    assert_eq!(live(&net), 99, "the first is taken back at once");
+    net.run(SECOND * 3);
+    assert_eq!((live(&net), net.at(1).counts().fought_back), (0, 100));
+}
+
+#[test]
 fn a_database_holds_no_more_than_it_may() {
     let mut net = three();
     let limits = Limits { lsps_of_system: 10, lsps: 50, ..Limits::default() };
