@@ -588,7 +588,7 @@ impl MediaController {
     pub(crate) fn tell_load(&mut self, now: Time, out: &mut Effects) {
         let load = self.load(now);
         for link in self.links.open_ones() {
-            link.send(out, Message::Load(load));
+            link.tell_load(now, load, out);
         }
     }
 

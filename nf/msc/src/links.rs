@@ -10,7 +10,7 @@
 use crate::controllers::KeyId;
 use crate::lease::Lessee;
 use anchor::row::{
-    BEAT, Envelope, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, proved, write,
+    BEAT, Envelope, Load, MEDIA_CONTROLLER, Message, Nonce, SESSION_CONTROLLER, proved, write,
 };
 use authentication::Keys;
 use core::net::IpAddr;
@@ -78,6 +78,15 @@ impl Link {
             State::Greeting { keys, .. } => keys.is_empty() && self.heard == 0,
             State::Open(_) => false,
         }
+    }
+
+    /// Says how its media controller is, behind the acknowledgement of all that came before: what
+    /// the other side counts as done, and streams, are of one moment.
+    pub fn tell_load(&mut self, now: Time, load: Load, out: &mut Effects) {
+        if self.heard > self.acked {
+            self.ack(now, out);
+        }
+        self.send(out, Message::Load(load));
     }
 
     fn ack(&mut self, now: Time, out: &mut Effects) {

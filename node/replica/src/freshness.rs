@@ -91,6 +91,12 @@ impl Freshness {
         self.fresh_max + self.fresh_max / 100
     }
 
+    /// Whether the peer was heard to serve since this node's last term. What it was told before
+    /// that counts no more: it could be current only by what it is told from now on.
+    pub const fn has_other_served(&self) -> bool {
+        self.has_other_served
+    }
+
     /// The node serves no more; `life` is that of its peer.
     pub fn ended(&mut self, now: Time, life: Option<u64>, epoch: u64) {
         *self = Self {

@@ -47,6 +47,8 @@ mod tag {
     pub const SERVED: u8 = 25;
     /// Something that the sender tracks has failed; absent: nothing has.
     pub const UNFIT: u8 = 26;
+    /// The sender waits for an acknowledgement; absent: it does not.
+    pub const ASKS: u8 = 27;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -81,6 +83,8 @@ pub struct Beat {
     /// The time of the sender up to which it may have served in its last term, while it does not;
     /// `None`: it does not say.
     pub served: Option<Time>,
+    /// It hands over as soon as all that it has told is acknowledged.
+    pub asks: bool,
 }
 
 /// An entry of the stream.
@@ -160,6 +164,9 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     }
     if !beat.merit.fit {
         field::bytes(&mut out, tag::UNFIT, &[]);
+    }
+    if beat.asks {
+        field::bytes(&mut out, tag::ASKS, &[]);
     }
     if let Some(served) = beat.served {
         field::number(&mut out, tag::SERVED, served.as_nanos());
@@ -299,6 +306,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
                 .map(|stream| (stream, found(tag::TOLD))),
             version: u32::try_from(found(tag::VERSION)).unwrap_or(u32::MAX),
             served: fields.clone().any(|(it, _)| it == tag::SERVED).then(|| time(tag::SERVED)),
+            asks: fields.clone().any(|(it, _)| it == tag::ASKS),
         }),
         KIND_DELTAS => {
             Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
@@ -339,6 +347,7 @@ mod tests {
             tells: Some(((3, 2), 7)),
             version: 1,
             served: Some(Time::ZERO),
+            asks: true,
         };
         let mut bytes = beat(77, &written);
         field::bytes(&mut bytes, 250, b"what a later version says");

@@ -21,7 +21,7 @@ use crate::source::WINDOW_BYTES;
 use crate::track::Track;
 use crate::tracker::{self, recover};
 use authentication::{Keys, Refused};
-use driver::Clock;
+use driver::{Clock, Interest, Poll, Waker};
 use event::Metrics;
 use machine::{Duration, Time};
 use runtime::{Effects, Order, Orders, Replication};
@@ -48,6 +48,12 @@ const CHANGES_MAX: usize = 64;
 const ADDRESS_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
 /// Longest wait of the thread.
 const WAIT_MAX: Duration = Duration::from_millis(5);
+/// Whether something came is known when the link is read: what is nothing holds nobody up.
+const READ_MAX: std::time::Duration = std::time::Duration::from_millis(1);
+/// The places of what the thread waits for.
+const LINK: u64 = 0;
+const VOTES: u64 = 1;
+const WAKER: u64 = 2;
 /// How often a node makes itself known to its arbiter.
 const MADE_KNOWN: Duration = Duration::from_secs(1);
 /// How often it is looked whether there are shards yet.
@@ -61,11 +67,20 @@ pub(crate) struct Inner {
     pub(crate) backlog: Backlog,
 }
 
+/// What the thread waits for.
+struct Waiting {
+    poll: Poll,
+    /// The way to the arbiter that is among it.
+    votes: Option<Arc<Votes>>,
+}
+
 pub(crate) struct Shared {
     /// As it was started: `peer`, `arbiter` and `addresses` may be others by now.
     pub(crate) config: Replica,
     clock: Clock,
     socket: UdpSocket,
+    /// Of the thread.
+    waker: Waker,
     peer: RwLock<SocketAddr>,
     seal: Seal,
     arbiter: RwLock<Option<Arc<Votes>>>,
@@ -186,6 +201,7 @@ impl Node {
         if let Err(error) = driver::make_room(&socket, RECEIVE_BYTES) {
             tracing::warn!(%error, "the link to the other node has little room");
         }
+        socket.set_read_timeout(Some(READ_MAX))?;
         let (pair, own) = (params.pair, End::Node(params.node));
         let (seal, link) = guard(keys, pair, own, End::Node(params.node.other()), life);
         let (vote_seal, vote_door) = guard(keys, pair, own, End::Arbiter, voter);
@@ -199,6 +215,7 @@ impl Node {
             config: config.clone(),
             clock,
             socket,
+            waker: Waker::new()?,
             peer: RwLock::new(address(&config.peer)?),
             seal,
             arbiter: RwLock::new(arbiter),
@@ -214,6 +231,9 @@ impl Node {
             refusals: Mutex::default(),
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
+        let poll = Poll::new()?;
+        poll.add(&shared.socket, LINK, Interest::Read)?;
+        poll.add(&shared.waker, WAKER, Interest::Read)?;
         let (changes, changed) = sync_channel(CHANGES_MAX);
         let own = Arc::clone(&shared);
         let holder = std::thread::Builder::new().name("addresses".into());
@@ -223,7 +243,7 @@ impl Node {
             if let Err(error) = driver::link::urgent() {
                 tracing::warn!(%error, "the heartbeats run at common priority");
             }
-            own.run(doors, &changes);
+            own.run(doors, Waiting { poll, votes: None }, &changes);
         })?;
         let own = Arc::clone(&shared);
         let tracker = std::thread::Builder::new().name("track".into());
@@ -275,7 +295,7 @@ impl Node {
         let mut outs = Vec::new();
         inner.pair.step(now, In::Switchover, &mut outs);
         self.shared.lend(&inner);
-        inner.late.append(&mut outs);
+        self.shared.leave(inner, outs);
     }
 
     /// Longest time to wait for requests under way before a planned switchover.
@@ -320,7 +340,7 @@ impl Replication for Node {
             let mut outs = Vec::new();
             inner.pair.step(now, In::StateLost, &mut outs);
             self.shared.lend(&inner);
-            inner.late.append(&mut outs);
+            self.shared.leave(inner, outs);
         }
     }
 
@@ -336,9 +356,7 @@ impl Replication for Node {
         if let Some(mark) = effects.marked() {
             inner.pair.step(now, In::Marked(shard, mark), &mut outs);
         }
-        let datagrams = sorted(outs, &mut inner.late);
-        drop(inner);
-        self.shared.speak(datagrams);
+        self.shared.leave(inner, outs);
     }
 
     fn may_speak(&self) -> bool {
@@ -355,9 +373,7 @@ impl Replication for Node {
         let mut inner = lock(&self.shared.inner);
         inner.pair.step(now, In::LaneLost(shard), &mut outs);
         self.shared.lend(&inner);
-        let datagrams = sorted(outs, &mut inner.late);
-        drop(inner);
-        self.shared.speak(datagrams);
+        self.shared.leave(inner, outs);
     }
 
     fn quiet(&self, _shard: u16) {
@@ -366,22 +382,8 @@ impl Replication for Node {
         let mut inner = lock(&self.shared.inner);
         inner.pair.step(now, In::Quiet, &mut outs);
         self.shared.lend(&inner);
-        let datagrams = sorted(outs, &mut inner.late);
-        drop(inner);
-        self.shared.speak(datagrams);
+        self.shared.leave(inner, outs);
     }
-}
-
-/// What leaves at once; the rest is the thread's.
-fn sorted(outs: Vec<Out>, late: &mut Vec<Out>) -> Vec<Vec<u8>> {
-    let mut datagrams = Vec::with_capacity(outs.len());
-    for out in outs {
-        match out {
-            Out::ToPeer(bytes) => datagrams.push(bytes),
-            other => late.push(other),
-        }
-    }
-    datagrams
 }
 
 impl Shared {
@@ -408,7 +410,7 @@ impl Shared {
         let mut outs = Vec::new();
         inner.pair.step(self.now(), In::Fit(is_fit), &mut outs);
         self.lend(&inner);
-        inner.late.append(&mut outs);
+        self.leave(inner, outs);
     }
 
     /// Lets shards know until when they may speak.
@@ -416,10 +418,24 @@ impl Shared {
         self.lease.store(inner.pair.lease().as_nanos(), Relaxed);
     }
 
-    /// Sends, not under the lock: the kernel may let the heartbeats' thread run in between, which
-    /// must not wait for a shard that waits for a core.
-    fn speak(&self, datagrams: Vec<Vec<u8>>) {
+    /// Does what follows from what another thread told the pair: what leaves, leaves at once; the
+    /// rest is the heartbeats' thread's, which is woken for it. It sends not under the lock: the
+    /// kernel may let that thread run in between, which must not wait for a shard that waits for a
+    /// core.
+    fn leave(&self, mut inner: MutexGuard<'_, Inner>, outs: Vec<Out>) {
+        let mut datagrams = Vec::with_capacity(outs.len());
+        for out in outs {
+            match out {
+                Out::ToPeer(bytes) => datagrams.push(bytes),
+                other => inner.late.push(other),
+            }
+        }
+        let is_more = !inner.late.is_empty();
+        drop(inner);
         datagrams.iter().for_each(|bytes| self.send(bytes));
+        if is_more {
+            self.waker.wake();
+        }
     }
 
     /// Seals and sends to the other node.
@@ -468,7 +484,7 @@ impl Shared {
         }
     }
 
-    fn run(&self, mut doors: Doors, changes: &SyncSender<Addressing>) {
+    fn run(&self, mut doors: Doors, mut waiting: Waiting, changes: &SyncSender<Addressing>) {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
         let mut known_at = Time::ZERO;
@@ -479,8 +495,9 @@ impl Shared {
         }
         self.patient().pair.begin(self.now());
         while !self.is_ending.load(Relaxed) {
-            self.wait();
-            self.hear(&mut doors.link, &mut buffer, &mut outs);
+            if self.wait(&mut waiting) {
+                self.hear(&mut doors.link, &mut buffer, &mut outs);
+            }
             self.hear_arbiter(&mut doors.votes, &mut buffer, &mut outs);
             let now = self.now();
             let orders_left = {
@@ -561,15 +578,42 @@ impl Shared {
         }
     }
 
-    /// Lets the socket wait until the next deadline at most.
-    fn wait(&self) {
-        let now = self.now();
-        let left = self.patient().pair.deadline(now).since(now).min(WAIT_MAX);
-        let left = left.max(Duration::from_micros(50));
-        if let Err(error) = self.socket.set_read_timeout(Some(left)) {
-            tracing::error!(%error, "the socket takes no timeout");
-            std::thread::sleep(left);
+    /// Waits until something comes, a shard has something to be done, or the next deadline;
+    /// whether the other node has sent something.
+    fn wait(&self, waiting: &mut Waiting) -> bool {
+        let votes = self.arbiter();
+        if votes.as_ref().map(Arc::as_ptr) != waiting.votes.as_ref().map(Arc::as_ptr) {
+            // One that is not watched is looked at each time all the same.
+            if let Some(before) = &waiting.votes {
+                let _ = waiting.poll.remove(&before.socket);
+            }
+            if let Some(votes) = &votes {
+                let _ = waiting.poll.add(&votes.socket, VOTES, Interest::Read);
+            }
+            waiting.votes = votes;
         }
+        self.waker.doze();
+        let now = self.now();
+        let left = {
+            let inner = self.patient();
+            let is_late = !inner.late.is_empty();
+            if is_late { Duration::ZERO } else { inner.pair.deadline(now).since(now) }
+        };
+        let left = left.min(WAIT_MAX);
+        let ready = waiting.poll.wait(Some(left));
+        self.waker.rise();
+        let ready = match ready {
+            Ok(ready) => ready,
+            Err(error) => {
+                tracing::error!(%error, "nothing can be waited for");
+                std::thread::sleep(left);
+                return true;
+            }
+        };
+        if ready.iter().any(|it| it.token == WAKER) {
+            self.waker.clear();
+        }
+        ready.iter().any(|it| it.token == LINK)
     }
 
     fn carry_out(&self, out: Out, changes: &SyncSender<Addressing>) {

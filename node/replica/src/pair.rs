@@ -267,11 +267,7 @@ impl Pair {
             In::Answered(bytes) => self.answered(now, bytes),
             In::SnapshotEnded(number) => self.source.lane_ended(number),
             In::Marked(lane, mark) => self.source.mark(lane, mark),
-            In::Quiet => {
-                if let Some((lanes, _)) = &mut self.handover {
-                    *lanes = lanes.saturating_sub(1);
-                }
-            }
+            In::Quiet => self.quiet(now, out),
             In::Switchover => self.switch_over(now, out),
             In::Fit(is_fit) => self.election.is_fit = is_fit,
             In::StateLost => self.state_lost(now, out),
@@ -281,6 +277,17 @@ impl Pair {
         self.settle(now, out);
         self.follow(now, out);
         self.flush(now, out);
+    }
+
+    /// A lane is quiet. With the last one all is told: the peer need not wait until its next
+    /// heartbeat to say that it has applied that.
+    fn quiet(&mut self, now: Time, out: &mut Vec<Out>) {
+        let Some((lanes, _)) = &mut self.handover else { return };
+        *lanes = lanes.saturating_sub(1);
+        if *lanes == 0 && !self.source.is_drained() {
+            self.flush(now, out);
+            self.beat(now, out);
+        }
     }
 
     /// Hands over while something that this node needs has failed, and the peer lacks nothing.
@@ -433,6 +440,9 @@ impl Pair {
                 out.push(Out::Snapshot(self.source.stream.1));
             }
         }
+        if beat.asks && self.unacknowledged > 0 {
+            self.beat(now, out);
+        }
         if voted {
             self.settle(now, out);
             self.beat(now, out); // a vote, or the news that it was taken, does not wait
@@ -517,8 +527,13 @@ impl Pair {
                 let is_current = core::mem::replace(&mut self.election.is_current, true);
                 // What ends a snapshot says that all was told, also where a part of it was lost.
                 let is_current = is_current && !has_hole;
-                self.assume_followed(now);
+                // Who has served since this node's last term follows when it has heard of this one.
+                let may_follow = !self.election.freshness.has_other_served();
+                if may_follow {
+                    self.assume_followed(now);
+                }
                 out.push(Out::Activate { epoch: self.election.epoch, is_current });
+                out.extend((!may_follow).then_some(Out::Unfollowed));
             }
             Role::Standby => {
                 self.source.end();
@@ -539,6 +554,7 @@ impl Pair {
         if self.election.role == Role::Active {
             beat.tells = self.source.position();
         }
+        beat.asks = self.handover.is_some();
         self.election.write(now, &mut beat);
         self.unacknowledged = 0;
         out.push(Out::ToPeer(message::beat(self.params.pair, &beat)));

@@ -108,6 +108,26 @@ fn who_does_not_have_the_key_or_says_nothing_is_closed() {
     assert_eq!(world.closed, [2, 3, 4].into());
 }
 
+/// Streams that were told and are not acknowledged would count as another one's.
+#[test]
+fn a_load_comes_behind_the_acknowledgement_of_all_that_counts_in_it() {
+    let mut world = World::adopted(SITE);
+    world.greets(1, "ssc1", 7);
+    let block = world.leases(1, "access", 32)[0];
+    world.passes(1);
+    world.now += Duration::from_millis(990);
+    world.heard.clear();
+    world.puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
+    world.now += Duration::from_millis(10);
+    world.msc.tick(world.now, &mut world.out);
+    world.settle();
+    let number = world.said[&1];
+    let [Message::Ack { number: acknowledged }, Message::Load(load)] = &world.heard[&1][..] else {
+        panic!("{:?}", world.heard[&1])
+    };
+    assert_eq!((*acknowledged, load.streams), (number, 1));
+}
+
 #[test]
 fn what_the_forwarder_tells_of_a_stream_its_session_controller_hears() {
     let mut world = World::adopted(SITE);
