@@ -1,9 +1,9 @@
 //! What a message of a terminal costs: it is debited before the message is taken, and refunded
 //! where the message was not taken after all (RFC 8506 §6.3, §6.4).
 
-use crate::by_diameter::charging::{Charge, Charged};
 use crate::step::Step;
 use sms::Cause;
+use smsdiameter::{Charge, Charged};
 
 /// The account of one message, or of the messages of one text.
 #[derive(Debug, Default)]

@@ -131,10 +131,10 @@ questions! {
         |it, asked| it.by_diameter.trace(asked.ask);
     /// Connects to a peer of Diameter now.
     Act "diameter/connect" [PEER.required()] -> Vec<DiameterActRow>,
-        |it, asked| it.operate_peer(asked.now, asked.ask, true, asked.out);
+        |it, asked| it.by_diameter.operate(asked.now, asked.ask, true, asked.out);
     /// Disconnects a peer of Diameter, until it is connected to again.
     Act "diameter/disconnect" [PEER.required()] -> Vec<DiameterActRow>,
-        |it, asked| it.operate_peer(asked.now, asked.ask, false, asked.out);
+        |it, asked| it.by_diameter.operate(asked.now, asked.ask, false, asked.out);
     /// The SCTP associations.
     Ask "sctp/associations" [ASSOCIATION] -> Vec<SctpAssociationRow>,
         |it, asked| it.by_diameter.associations(asked.ask);

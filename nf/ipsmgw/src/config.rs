@@ -1,16 +1,14 @@
 //! The `[[ipsmgw]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
-use crate::by_diameter::charging::ChargingKeys;
-use crate::by_diameter::destinations::DestinationKeys;
-use crate::by_diameter::home::Home;
-use crate::by_diameter::keys::HomeKeys;
+use crate::by_diameter::Home;
 use crate::centre::Plan;
 use crate::network::{NetworkKeys, SignallingKeys};
 use crate::records::CdrKeys;
-use crate::settings::{Local, Settings, Subsystems, Terminals};
+use crate::settings::{Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
 use machine::bucket::Rate;
+use mapsms::deposit::Local;
 use mapsms::identity::Msisdn;
 use runtime::{Carrier, PortId, PortSpec, StreamSpec, Transport};
 use sccp::codec::{Address as SccpAddress, Digits, Title};
@@ -19,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use sip_stack::config::{Target, Tls};
 use sip_stack::realm::{self, Address, InDialogSource, PORTS_MAX, Side};
 use sip_stack::{HopSettings, RealmSettings};
+use smsdiameter::{ChargingKeys, DestinationKeys, HomeKeys};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! What the gateway is told, and what it wants.
 
-use crate::by_diameter::charging::{Charge, Charged};
-use crate::by_diameter::home::{HomeAnswer, HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::store::{Answer, Question};
 use core::fmt;
@@ -11,6 +9,7 @@ use mapsms::by_diameter::Named;
 use mapsms::identity::Msisdn;
 use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
+use smsdiameter::{Charge, Charged, HomeAnswer, HomeQuestion, PeerQuestion};
 pub use smsip::{Body, Received, Register, Route, Sending, Sent};
 
 /// A text that somebody has written.

@@ -11,9 +11,7 @@
 //! A request is dealt with if it comes from an address of a next hop; all others get 403 and leave
 //! nothing behind.
 
-use crate::by_diameter::debit::Wanted;
-use crate::by_diameter::home::Caller;
-use crate::by_diameter::{ByDiameter, keys};
+use crate::by_diameter::{self, keys};
 use crate::config::{CAPTURE_PORT, Ipsmgw, LINK_PORT, STORE_PORT};
 use crate::effects::{In as Input, Out as Output, Sent};
 use crate::gateway::{Gateway, Seeds};
@@ -38,6 +36,7 @@ use sip_stack::realm::Realms;
 use sip_stack::realm_map::RealmMap;
 use sip_stack::upstream::upstream;
 use sip_stack::write;
+use smsdiameter::{Applications, Caller, Wanted};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tcu::{Indication, Request};
@@ -86,7 +85,7 @@ pub struct ShortMessageGateway {
     pub(crate) outs: Vec<Out<Flow, User>>,
     pub(crate) gateway: Gateway,
     pub(crate) store: Store,
-    pub(crate) by_diameter: ByDiameter,
+    pub(crate) by_diameter: Applications,
     pub(crate) records: Recorder,
     /// Whether messages that stood in the store were told to the gateway.
     pub(crate) is_restored: bool,
@@ -137,7 +136,7 @@ impl ShortMessageGateway {
             outs: Vec::new(),
             gateway: Gateway::new(settings, seeds, now),
             store: Store::new(config.store_limits(), journal, STORE_PORT, now),
-            by_diameter: ByDiameter::new(&config, diameter),
+            by_diameter: Applications::new(&config.by_diameter(), diameter),
             records: Recorder::new(&config, now),
             is_restored: false,
             wire: Wire::telling_all(capture, COUNTED),
@@ -432,8 +431,8 @@ impl ShortMessageGateway {
         if let Some(told) = self.told.pop_front() {
             return Some(told);
         }
-        if let Some(told) = self.by_diameter.input(now, out) {
-            return Some(told);
+        if let Some(event) = self.by_diameter.event(now, out) {
+            return Some(event.into());
         }
         let is_linked = self.links.is_connected();
         if is_linked && !self.is_linked {
@@ -483,12 +482,12 @@ impl ShortMessageGateway {
             }
             Output::AskHome { ticket, question } => {
                 let caller = Caller { ticket, trail: self.gateway.trail_of_flow(ticket) };
-                self.by_diameter.ask(now, &self.config, caller, question, out);
+                self.by_diameter.ask(now, caller, question, out);
             }
             Output::Charge { ticket, charge, is_refund } => {
                 let trail = self.gateway.trail_of_flow(ticket);
                 let wanted = Wanted { ticket, trail, charge, is_refund };
-                self.by_diameter.charge(now, &self.config, &wanted, out);
+                self.by_diameter.charge(now, &wanted, out);
             }
             Output::AskPeer(question) => {
                 let trail = self.gateway.trail_of_begin(question.reference);
@@ -550,7 +549,7 @@ impl ShortMessageGateway {
             self.by_diameter.close(now, out);
         }
         self.by_diameter.flush(out);
-        self.by_diameter.capture(now, &mut self.wire);
+        self.by_diameter.capture(now, &mut self.wire.capture);
         self.store.flush(now, out);
         self.records.flush(now, out);
         self.wire.capture.flush(now, out);
@@ -611,7 +610,11 @@ impl Function for ShortMessageGateway {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         self.border.announce_names(out);
-        if self.links.step(now, &input, out) || self.by_diameter.takes(now, &input, out) {
+        if self.links.step(now, &input, out) {
+            return self.finish(now, out);
+        }
+        if by_diameter::is_of(&input) {
+            self.by_diameter.step(now, &input, out);
             return self.finish(now, out);
         }
         match input {
@@ -694,7 +697,7 @@ impl Function for ShortMessageGateway {
         self.transactions.set_timers(timers(&config));
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store_limits());
-        self.by_diameter.configure(now, &config, out);
+        self.by_diameter.configure(now, &config.by_diameter(), out);
         self.records.configure(&config, now, out);
         self.links.configure(now, &config.links(), out);
         if let Some(settings) = config.settings() {

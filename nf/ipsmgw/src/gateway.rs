@@ -5,7 +5,6 @@
 //!   a report (In-Reply-To) ─→ the flow that sent    BEGIN of a peer ──→ a new flow
 //! ```
 
-use crate::by_diameter::home::is_by_diameter;
 use crate::centre::Pending;
 use crate::effects::{In, Out, Received, Register, Written};
 use crate::flow::{Flow, key, number};
@@ -26,6 +25,7 @@ use machine::{KeyedHash, Machine, Time};
 use mapsms::asking::{Asking, Reply, Silence, reply_of};
 use mapsms::identity::{Correlations, Msisdn, canonical};
 use mapsms::informed::MwStatus;
+use smsdiameter::is_by_diameter;
 use std::collections::BTreeMap;
 use tcu::{Component, Indication, Portion, Request};
 

@@ -9,12 +9,12 @@
 //! ```
 
 use crate::centre::{Stored, UNROUTED};
-use crate::deposit::{as_text, with_more};
 use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
+use mapsms::deposit::{as_text, with_more};
 use mapsms::identity::Msisdn;
 use sms::rp::Message;
 use sms::{Cause, Status};

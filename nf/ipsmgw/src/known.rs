@@ -1,12 +1,12 @@
 //! What is known of peers: the versions of MAP that they speak, and their names in Diameter.
 
-use crate::by_diameter::destinations::{Place, Role, home_of, place, reached};
 use crate::settings::Settings;
 use mapsms::argument::Argument;
 use mapsms::by_diameter::names::Names;
 use mapsms::identity::Msisdn;
 use mapsms::versions::Versions;
 use sccp::codec::Address;
+use smsdiameter::{Place, Role, home_of, place, reached};
 
 /// Peers whose version is remembered.
 const VERSIONS_MAX: usize = 4_096;

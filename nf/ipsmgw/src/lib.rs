@@ -24,10 +24,9 @@
 
 mod account;
 mod ask;
-pub mod by_diameter;
+mod by_diameter;
 pub mod config;
 mod delivery;
-mod deposit;
 mod effects;
 mod flow;
 mod function;
@@ -53,10 +52,7 @@ mod text;
 mod wire;
 
 pub use ask::questions;
-pub use by_diameter::charging::{Charge, Charged, ChargingKeys, OnFailure};
-pub use by_diameter::destinations::{DestinationKeys, Place, Role};
-pub use by_diameter::home::{Home, HomeAnswer, HomeQuestion, PeerQuestion};
-pub use by_diameter::metrics::HomeMetric;
+pub use by_diameter::Home;
 pub use effects::{
     Attempt, Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
     Written,
@@ -64,10 +60,15 @@ pub use effects::{
 pub use function::{ShortMessageGateway, start};
 pub use gateway::{Gateway, Seeds};
 pub use mapsms::asking::{Reply, Silence};
+pub use mapsms::deposit::Local;
 pub use mapsms::identity::{Correlations, Imsi, Msisdn};
 pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
 pub use mapsms::{centre, store};
 pub use metrics::Metric;
 pub use records::{CdrKeys, RecordMetric};
-pub use settings::{Hlr, Local, Network, Settings, Shares, Subsystems, Terminals};
+pub use settings::{Hlr, Network, Settings, Shares, Subsystems, Terminals};
+pub use smsdiameter::{
+    Charge, Charged, ChargingKeys, DestinationKeys, HomeAnswer, HomeKeys, HomeMetric, HomeQuestion,
+    OnFailure, PeerQuestion, Place, Role,
+};
 pub use wire::DoorMetric;

@@ -1,6 +1,5 @@
 //! Dialogues that peers begin: who may, in which context, and what they ask.
 
-use crate::by_diameter::destinations::{digits_of, home_of};
 use crate::delivery::{Content, Delivery};
 use crate::effects::Out;
 use crate::flow::{Flow, key};
@@ -23,6 +22,7 @@ use mapsms::identity::Msisdn;
 use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
 use sccp::codec::Address;
+use smsdiameter::{digits_of, home_of};
 use tcu::{Component, Portion, Request};
 
 /// The one invoke of a request of Diameter.

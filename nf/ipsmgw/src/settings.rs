@@ -1,11 +1,11 @@
 //! How a gateway is set up.
 
-use crate::by_diameter::home::Home;
-use crate::centre::Plan;
+use crate::by_diameter::Home;
 use crate::effects::Way;
 use machine::Duration;
 use machine::bucket::Rate;
-use mapsms::identity::{Msisdn, canonical};
+use mapsms::deposit::Local;
+use mapsms::identity::{Msisdn, begins, canonical};
 use sccp::codec::Address;
 
 /// What a gateway is told of its networks. All of it has been checked.
@@ -86,33 +86,6 @@ pub struct Shares {
     pub waiting_max: usize,
     /// Subscribers of whom one service centre may begin to wait to hear.
     pub waiting_rate: Rate,
-}
-
-/// Stands for any digits.
-const ANY: &str = "*";
-
-/// Whether digits begin with one of these.
-pub(crate) fn begins(digits: &str, with: &[String]) -> bool {
-    with.iter().any(|it| it == ANY || digits.starts_with(it))
-}
-
-/// A service centre of the gateway's own.
-#[derive(Debug, Clone)]
-pub struct Local {
-    /// Digits with one of which numbers of subscribers begin; none: any.
-    pub numbers: Vec<String>,
-    /// What stands in front of a national number; none: such numbers are unknown.
-    pub country_code: Option<String>,
-    /// How much is taken, and when it is tried again.
-    pub plan: Plan,
-    /// How long a message is good that says nothing of that.
-    pub validity: Duration,
-    /// How long a message is good at most.
-    pub validity_max: Duration,
-    /// Messages that one text may need.
-    pub parts_max: usize,
-    /// Quarters of an hour that time stamps are east of Greenwich.
-    pub quarters: i8,
 }
 
 /// Subsystem numbers (TS 23.003 §8).

@@ -1,7 +1,5 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
-use crate::by_diameter::charging::Charged;
-use crate::by_diameter::home::{HomeAnswer, by_diameter};
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::known::Known;
@@ -20,6 +18,7 @@ use mapsms::senders::Senders;
 use mapsms::standing::Standing;
 use mapsms::subscribers::{Subscribers, Turn};
 use sccp::codec::Address;
+use smsdiameter::{Charged, HomeAnswer, by_diameter};
 use std::collections::{BTreeMap, VecDeque};
 use tcu::{Component, Portion, Request};
 

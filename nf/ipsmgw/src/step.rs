@@ -1,7 +1,5 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
-use crate::by_diameter::charging::Charge;
-use crate::by_diameter::home::{HomeQuestion, PeerQuestion};
 use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::metrics::Metric;
@@ -18,6 +16,7 @@ use mapsms::informed::MwStatus;
 use mapsms::invoked::Refused;
 use mapsms::subscribers::Turn;
 use sccp::codec::{Address, Digits, Title};
+use smsdiameter::{Charge, HomeQuestion, PeerQuestion};
 use tcu::{Code, Component, Portion, Request};
 
 /// No flow: nobody waits for that answer.

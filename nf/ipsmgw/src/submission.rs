@@ -6,11 +6,9 @@
 //! ```
 
 use crate::account::Account;
-use crate::by_diameter::charging::{Charge, Charged};
 use crate::centre::Stored;
 use crate::effects::{Body, Direction, Received, Record, Route};
 use crate::metrics::Metric;
-use crate::settings::Local;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
@@ -19,11 +17,13 @@ use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use mapsms::argument::Argument;
 use mapsms::asking::{Asking, Reply, Silence};
+use mapsms::deposit::Local;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{failure_of, report_of};
 use mapsms::senders::Known;
 use sms::rp::{Failure, Message, reference_of};
 use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
+use smsdiameter::{Charge, Charged};
 
 /// Octets of a TPDU that MAP carries (SignalInfo, TS 29.002 §17.7.8).
 const TPDU_MAX: usize = 200;

@@ -7,7 +7,6 @@
 //! ```
 
 use crate::account::Account;
-use crate::by_diameter::charging::Charge;
 use crate::centre::Stored;
 use crate::effects::{Direction, Out, Received, Record, Written};
 use crate::metrics::Metric;
@@ -16,6 +15,7 @@ use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
 use mapsms::identity::Msisdn;
 use sms::{Address, Cause};
+use smsdiameter::Charge;
 use std::collections::VecDeque;
 
 /// Who waits for an answer.

@@ -7,6 +7,8 @@ use sms::RpAddress;
 const MSISDN_MAX: usize = 15;
 /// Digits of an IMSI.
 const IMSI_DIGITS: core::ops::RangeInclusive<usize> = 6..=15;
+/// Stands for any digits.
+const ANY: &str = "*";
 /// Fills the last octet of an odd number of digits.
 const FILLER: u8 = 0xf0;
 
@@ -33,6 +35,12 @@ pub fn canonical(uri: &str) -> String {
         Some((user, host)) => format!("{scheme}:{user}@{}", host.to_ascii_lowercase()),
         None => format!("{scheme}:{}", rest.to_ascii_lowercase()),
     }
+}
+
+/// Whether digits begin with one of these; `*` stands for any.
+#[must_use]
+pub fn begins(digits: &str, with: &[String]) -> bool {
+    with.iter().any(|it| it == ANY || digits.starts_with(it))
 }
 
 fn are_digits(text: &str) -> bool {

@@ -17,6 +17,7 @@ pub mod asking;
 pub mod buckets;
 pub mod by_diameter;
 pub mod centre;
+pub mod deposit;
 pub mod given;
 pub mod identity;
 pub mod informed;

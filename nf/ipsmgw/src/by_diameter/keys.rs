@@ -1,6 +1,5 @@
 //! The keys of Diameter in the section of a gateway, and their checks.
 
-use super::charging::SERVICE_CONTEXT;
 use crate::config::{Ipsmgw, Mode};
 use config::Issue;
 use diameter::rows::ro::RO;
@@ -10,9 +9,8 @@ use diameter::rows::sh::SH;
 use diameter_stack::config::{SCTP_PORTS, Section};
 use machine::Duration;
 use runtime::{PortId, PortSpec};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use sip_stack::realm::PORTS_MAX;
+use smsdiameter::SERVICE_CONTEXT;
 
 /// The first port of Diameter.
 const FIRST: PortId = PortId(PORTS_MAX + 256);
@@ -28,33 +26,6 @@ pub(crate) const fn owns(port: PortId) -> bool {
     port.0 >= FIRST.0 && port.0 < FIRST.0 + COUNT
 }
 
-/// What is asked of the home subscriber server by Sh (TS 29.328).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HomeKeys {
-    /// Its realm; absent: that of `[ipsmgw.diameter]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub realm: Option<String>,
-    /// Its host, where it is one; absent: whichever the realm's peers choose.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-    /// It is asked for the number of an identity that registers, where neither that identity nor
-    /// the service information has one.
-    pub numbers: bool,
-    /// It is asked to tell when a subscriber can be reached over IP again who did not answer: what
-    /// waits is tried then.
-    pub reachability: bool,
-    /// How long that is waited for, seconds.
-    pub reachability_s: u32,
-}
-
-impl Default for HomeKeys {
-    fn default() -> Self {
-        let (realm, host) = (None, None);
-        Self { realm, host, numbers: true, reachability: true, reachability_s: 86_400 }
-    }
-}
-
 impl Ipsmgw {
     /// What the stack of Diameter is lent; none where the section has no Diameter.
     #[must_use]
@@ -68,13 +39,6 @@ impl Ipsmgw {
             applications: APPLICATIONS,
             first_port: FIRST,
         })
-    }
-
-    /// The realm of the home subscriber server.
-    #[must_use]
-    pub fn home_realm(&self) -> Option<&str> {
-        let own = || self.diameter.as_ref().map(|it| it.realm.as_str());
-        self.hss.as_ref().and_then(|it| it.realm.as_deref()).or_else(own)
     }
 
     pub(crate) fn diameter_ports(&self) -> Vec<PortSpec> {
@@ -115,7 +79,7 @@ impl Ipsmgw {
         self.validate_destinations(&section, issues);
         self.validate_charging(&section, issues);
         let Some(home) = &self.hss else { return };
-        let realm = self.home_realm().unwrap_or_default();
+        let realm = self.by_diameter().home_realm().unwrap_or_default();
         if !is_served(&section, realm, SH.id) {
             let what = format!("nobody is asked for Sh of {realm}");
             let hint = "add applications = [\"Sh\"] to an [[ipsmgw.diameter_peer]] of that realm";

@@ -2,11 +2,11 @@
 //! says (TS 29.328 §7.6.9).
 
 use super::{Registration, State};
-use crate::by_diameter::home::{HomeAnswer, HomeQuestion};
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
 use mapsms::identity::Msisdn;
+use smsdiameter::{HomeAnswer, HomeQuestion};
 
 impl Registration {
     /// Takes an event while the number is not known; whether the flow is over.

@@ -2,8 +2,8 @@
 //! immediate event, debited before it is taken, refunded where it was not.
 //!
 //! ```text
-//!   Out::Charge ─→ CCR (EVENT_REQUEST; DIRECT_DEBITING, REFUND_ACCOUNT) ─→ charging system
-//!   In::Charged ←─ verdict ←─ CCA
+//!   Charge ─→ CCR (EVENT_REQUEST; DIRECT_DEBITING, REFUND_ACCOUNT) ─→ charging system
+//!   Charged ←─ verdict ←─ CCA
 //! ```
 
 use core::fmt;
@@ -30,7 +30,7 @@ const SUBMISSION: i32 = 0;
 const ADDRESS_MSISDN: i32 = 1;
 const ADDRESS_OTHER: i32 = 6;
 /// Charging of short messages (TS 32.299 §7.1.12, TS 32.274).
-pub(super) const SERVICE_CONTEXT: &str = "32274@3gpp.org";
+pub const SERVICE_CONTEXT: &str = "32274@3gpp.org";
 
 /// Messages of terminals are charged by an online charging system (Ro).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,7 +103,7 @@ pub enum Charged {
 
 /// Who asks, in which session, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Envelope<'a> {
+pub(crate) struct Envelope<'a> {
     pub host: &'a str,
     pub realm: &'a str,
     pub session: &'a str,
@@ -112,7 +112,7 @@ pub(super) struct Envelope<'a> {
 
 /// What an answer is, or that there is none. A code of RFC 8506 refuses with the cause of TS 24.011
 /// §E.2 that says the same; all others say that nobody could charge.
-pub(super) fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
+pub(crate) fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
     let failed = match on_failure {
         OnFailure::Refuse => Charged::Refused(Cause::TemporaryFailure),
         OnFailure::Take => Charged::Free,
@@ -132,7 +132,7 @@ pub(super) fn verdict(outcome: &Outcome, on_failure: OnFailure) -> Charged {
 }
 
 /// The code of an answer: that of the service, where the answer itself says that it was done.
-pub(super) fn code_of(outcome: &Outcome) -> Option<u32> {
+pub(crate) fn code_of(outcome: &Outcome) -> Option<u32> {
     let Outcome::Answer(octets) = outcome else { return None };
     let message = Message::read(octets).ok()?;
     let code = message.avps().find(&base::RESULT_CODE)?.unsigned32().ok()?;
@@ -184,7 +184,7 @@ impl ChargingKeys {
     }
 
     /// The request (RFC 8506 §3.1).
-    pub(super) fn request(
+    pub(crate) fn request(
         &self,
         of: &Envelope<'_>,
         charge: &Charge,

@@ -1,16 +1,34 @@
 //! What the gateway's own centre makes of what it is given: SMS-DELIVER of SMS-SUBMIT or of text,
 //! SMS-STATUS-REPORT, the reports to a sender (TS 23.040 §9.2.2).
 
-use crate::centre::Stored;
-use crate::settings::Local;
+use crate::centre::{Plan, Stored};
+use crate::identity::Msisdn;
 use machine::{Duration, Time};
-use mapsms::identity::Msisdn;
 use sms::{
     Address, FailureCause, Kind, Made, Parameter, Part, Split, Status, Tpdu, TypeOfNumber, Value,
 };
 
 /// A validity period of nothing is an attempt.
 const VALIDITY_MIN: Duration = Duration::from_secs(60);
+
+/// A service centre of the gateway's own.
+#[derive(Debug, Clone)]
+pub struct Local {
+    /// Digits with one of which numbers of subscribers begin; none: any.
+    pub numbers: Vec<String>,
+    /// What stands in front of a national number; none: such numbers are unknown.
+    pub country_code: Option<String>,
+    /// How much is taken, and when it is tried again.
+    pub plan: Plan,
+    /// How long a message is good that says nothing of that.
+    pub validity: Duration,
+    /// How long a message is good at most.
+    pub validity_max: Duration,
+    /// Messages that one text may need.
+    pub parts_max: usize,
+    /// Quarters of an hour that time stamps are east of Greenwich.
+    pub quarters: i8,
+}
 
 /// Seconds of the clock since 1970.
 fn unix(now: Time) -> i64 {
@@ -178,7 +196,6 @@ pub fn as_text(tpdu: &[u8]) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::centre::Plan;
 
     fn local() -> Local {
         Local {

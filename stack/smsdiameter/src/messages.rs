@@ -1,19 +1,18 @@
 //! Short messages by S6c and SGd (TS 29.338): what flows ask of peers, and what peers ask of them.
 //!
 //! ```text
-//!   Out::AskPeer ─→ ask_peer ─→ SRR, RDR, ALR, OFR, TFR ─→ Peers
-//!   In::PeerReplied ←─ told ←─ replied ←─ SRA, RDA, ALA, OFA, TFA
-//!   In::PeerAsks ←─ told ←─ serve ←─ SRR, RDR, TFR
-//!   Out::Request (END, U-ABORT) ─→ give ─→ SRA, RDA, TFA
+//!   PeerQuestion ─→ ask_peer ─→ SRR, RDR, ALR, OFR, TFR ─→ Peers
+//!   Event::Replied ←─ replied ←─ SRA, RDA, ALA, OFA, TFA
+//!   Event::Asked ←─ serve ←─ SRR, RDR, TFR
+//!   END, U-ABORT ─→ give ─→ SRA, RDA, TFA
 //! ```
 //! A request of a peer is a dialogue with one operation to the flow that answers it.
 
-use super::ByDiameter;
-use super::destinations::{DestinationKeys, Place};
-use super::home::{PeerQuestion, by_diameter, is_by_diameter};
-use super::metrics::HomeMetric;
-use super::sh::{Pending, To, begin};
-use crate::effects::In as Input;
+use crate::applications::{Applications, Event};
+use crate::destinations::{DestinationKeys, Place};
+use crate::home::{PeerQuestion, by_diameter, is_by_diameter};
+use crate::metrics::HomeMetric;
+use crate::sh::{Pending, To, begin};
 use bytes::Bytes;
 use diameter::codec::{Message, ResultCode, Writer};
 use diameter::{Outcome, Outgoing, PeerId, RequestId};
@@ -101,9 +100,9 @@ fn centre_of(invoked: &Invoked) -> Option<Msisdn> {
     Msisdn::of_address_string(centre.octets())
 }
 
-impl ByDiameter {
+impl Applications {
     /// Asks a peer what a flow asks, on whose trail that is.
-    pub(crate) fn ask_peer(
+    pub fn ask_peer(
         &mut self,
         now: Time,
         question: PeerQuestion,
@@ -140,7 +139,7 @@ impl ByDiameter {
         if !matches!(reply, Reply::Result(_)) {
             self.metrics.add(HomeMetric::PeersFailed, 1);
         }
-        self.told.push_back(Input::PeerReplied { reference, reply, names, informed });
+        self.events.push_back(Event::Replied { reference, reply, names, informed });
     }
 
     /// A request of a peer: a flow answers it, or it is refused; false: it is another one.
@@ -179,18 +178,12 @@ impl ByDiameter {
         self.metrics.add(HomeMetric::PeersServed, 1);
         let served = Served { request, octets: octets.clone(), operation };
         let (dialogue, title) = (self.dialogues.open(served), centre);
-        self.told.push_back(Input::PeerAsks { dialogue, title, operation, invoked });
+        self.events.push_back(Event::Asked { dialogue, title, operation, invoked });
         true
     }
 
     /// Answers the request of a peer, whose dialogue that is; false: it is another one's.
-    pub(crate) fn give(
-        &mut self,
-        now: Time,
-        said: &Request,
-        names: &Names,
-        out: &mut Effects,
-    ) -> bool {
+    pub fn give(&mut self, now: Time, said: &Request, names: &Names, out: &mut Effects) -> bool {
         let Some(dialogue) = said.dialogue().filter(|it| is_by_diameter(*it)) else { return false };
         let components: &[Component] = match said {
             Request::End { portion, .. } => &portion.components,

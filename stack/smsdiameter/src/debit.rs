@@ -1,65 +1,50 @@
 //! What is debited and refunded by Ro, and what becomes of it.
 
-use super::ByDiameter;
-use super::charging::{Charge, Envelope, OnFailure, code_of, verdict};
-use super::metrics::HomeMetric;
-use super::sh::Pending;
-use crate::config::Ipsmgw;
-use crate::effects::In as Input;
+use crate::applications::{Applications, Event};
+use crate::charging::{Charge, Envelope, OnFailure, code_of, verdict};
+use crate::metrics::HomeMetric;
+use crate::sh::Pending;
 use diameter::{Outcome, Outgoing};
-use machine::{Duration, Time};
+use machine::Time;
 use runtime::Effects;
 
 /// What a flow wants.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Comes back with the answer.
     pub ticket: u64,
     /// The flow's trail.
     pub trail: Option<u64>,
+    /// What is charged.
     pub charge: Charge,
+    /// It was debited, and is to be refunded.
     pub is_refund: bool,
 }
 
-impl Ipsmgw {
-    /// How long the charging system has: an answer that no flow waits for any more would have
-    /// debited for nothing.
-    fn charging_time(&self) -> Duration {
-        let half = Duration::from_millis(u64::from(self.timers.flow_s) * 500);
-        let own = self.diameter.as_ref().map(|it| it.timers.request_ms);
-        own.map_or(half, |it| half.min(Duration::from_millis(it.into())))
-    }
-}
-
-impl ByDiameter {
+impl Applications {
     /// Asks the charging system; the answer is told under the ticket.
-    pub(crate) fn charge(
-        &mut self,
-        now: Time,
-        config: &Ipsmgw,
-        wanted: &Wanted,
-        out: &mut Effects,
-    ) {
+    pub fn charge(&mut self, now: Time, wanted: &Wanted, out: &mut Effects) {
         let Wanted { ticket, is_refund, .. } = *wanted;
-        let on_failure = config.charging.as_ref().map(|it| it.on_failure).unwrap_or_default();
+        let (on_failure, timeout) = match &self.charging {
+            Some((keys, time)) => (keys.on_failure, Some(*time)),
+            None => (OnFailure::default(), None),
+        };
         let pending = Pending::Charge { ticket, is_refund, on_failure };
-        let Some((message, peers)) =
-            self.written_charge(now, config, wanted).zip(self.peers.as_mut())
+        let Some((message, peers)) = self.written_charge(now, wanted).zip(self.peers.as_mut())
         else {
             return self.ended(pending, &Outcome::Expired);
         };
         self.tokens += 1;
         self.pending.insert(self.tokens, pending);
         wanted.trail.into_iter().for_each(|it| self.legs.is_of(&message, true, it));
-        let timeout = Some(config.charging_time());
         peers.request(now, Outgoing { token: self.tokens, message, timeout }, out);
     }
 
-    fn written_charge(&mut self, now: Time, config: &Ipsmgw, it: &Wanted) -> Option<Vec<u8>> {
+    fn written_charge(&mut self, now: Time, it: &Wanted) -> Option<Vec<u8>> {
         let session = self.sessions.as_mut()?.next_id();
         let own = self.peers.as_ref()?.node().settings();
         let of = Envelope { host: &own.host, realm: &own.realm, session: &session, now };
-        config.charging.as_ref()?.request(&of, &it.charge, it.is_refund)
+        self.charging.as_ref()?.0.request(&of, &it.charge, it.is_refund)
     }
 
     /// A request of Ro has come to its end.
@@ -81,7 +66,7 @@ impl ByDiameter {
         };
         self.metrics.add(metric, 1);
         if !is_refund {
-            self.told.push_back(Input::Charged { ticket, charged });
+            self.events.push_back(Event::Charged { ticket, charged });
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Who may ask by S6c and SGd.
 
-use super::destinations::{DestinationKeys, Role, home_of};
-use crate::config::{Ipsmgw, Mode};
-use crate::settings::begins;
+use crate::destinations::{DestinationKeys, Role, home_of};
+use crate::section::Section;
 use diameter::codec::Message;
 use map::Operation;
 use mapsms::by_diameter::serve::read;
-use mapsms::identity::Msisdn;
+use mapsms::identity::{Msisdn, begins};
 use mapsms::invoked::Invoked;
 
 /// Who may ask.
@@ -18,14 +17,11 @@ pub(crate) struct Askers {
 }
 
 impl Askers {
-    pub(crate) fn of(config: &Ipsmgw) -> Self {
-        match config.mode {
-            Mode::Local => Self::default(),
-            Mode::Gateway => Self {
-                own: config.number.clone(),
-                allowed: config.signalling.allowed.clone(),
-                destinations: config.diameter_destination.clone(),
-            },
+    pub(crate) fn of(section: &Section<'_>) -> Self {
+        Self {
+            own: section.number.to_owned(),
+            allowed: section.allowed.to_vec(),
+            destinations: section.destinations.to_vec(),
         }
     }
 

@@ -2,8 +2,8 @@
 //! SIP, MAP and Diameter stand on one ladder.
 //!
 //! ```text
-//!   Out::AskPeer, AskHome ─→ asks (Session-Id, trail of the flow) ─┐
-//!   In::PeerAsks ─→ serves (Session-Id, trail of the flow) ────────┴─→ trail_of ─→ Capture
+//!   ask, ask_peer, charge ─→ (Session-Id, trail of the flow) ─┐
+//!   Event::Asked ─→ is_leg ─→ (Session-Id, trail of the flow) ┴─→ trail_of ─→ Capture
 //! ```
 //! What is no flow's has a trail of its own, by its session; what only keeps a connection up has
 //! that of the connection.

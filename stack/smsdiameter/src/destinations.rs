@@ -51,7 +51,8 @@ pub struct Place {
 
 impl Role {
     /// The application that it is asked in.
-    pub(crate) const fn application(self) -> u32 {
+    #[must_use]
+    pub const fn application(self) -> u32 {
         match self {
             Self::Hss => s6c::S6C.id,
             Self::Centre | Self::Node => sgd::SGD.id,
@@ -61,7 +62,8 @@ impl Role {
 
 impl DestinationKeys {
     /// How many of a number's digits it names; none: it is another one's.
-    pub(crate) fn names(&self, digits: &str) -> Option<usize> {
+    #[must_use]
+    pub fn names(&self, digits: &str) -> Option<usize> {
         let begun = self.numbers.iter().filter(|own| digits.starts_with(own.as_str()));
         begun.map(String::len).max()
     }
@@ -83,12 +85,14 @@ impl Place {
 }
 
 /// The home subscriber server of a subscriber, as a source of names; empty: none is known.
-pub(crate) fn home_of(all: &[DestinationKeys], msisdn: &Msisdn) -> String {
+#[must_use]
+pub fn home_of(all: &[DestinationKeys], msisdn: &Msisdn) -> String {
     place(all, Role::Hss, msisdn.digits()).map(|it| it.source()).unwrap_or_default()
 }
 
 /// Where what has that number is reached; none: by MAP.
-pub(crate) fn place(all: &[DestinationKeys], role: Role, digits: &str) -> Option<Place> {
+#[must_use]
+pub fn place(all: &[DestinationKeys], role: Role, digits: &str) -> Option<Place> {
     let named = all.iter().filter(|it| it.role == role);
     // Of two alike the first.
     let named = named.rev().filter_map(|it| Some((it.names(digits)?, it)));
@@ -97,7 +101,8 @@ pub(crate) fn place(all: &[DestinationKeys], role: Role, digits: &str) -> Option
 }
 
 /// What is reached by an operation, and the digits that say where.
-pub(crate) fn reached(argument: &Argument, to: &Address) -> Option<(Role, String)> {
+#[must_use]
+pub fn reached(argument: &Argument, to: &Address) -> Option<(Role, String)> {
     let digits = |it: &Msisdn| it.digits().to_owned();
     Some(match argument {
         Argument::Routing { msisdn, .. } | Argument::Report { msisdn, .. } => {
@@ -113,7 +118,8 @@ pub(crate) fn reached(argument: &Argument, to: &Address) -> Option<(Role, String
 }
 
 /// The digits of a title.
-pub(crate) fn digits_of(address: &Address) -> Option<String> {
+#[must_use]
+pub fn digits_of(address: &Address) -> Option<String> {
     let title = address.title.as_ref()?;
     Some(title.digits.iter().filter_map(|it| char::from_digit(it.into(), 16)).collect())
 }

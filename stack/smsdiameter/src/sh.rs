@@ -1,20 +1,19 @@
 //! Sh (TS 29.328, TS 29.329): the number of an identity (UDR), word of who can be reached (SNR),
 //! and that word (PNR).
 
-use super::ByDiameter;
-use super::charging::OnFailure;
-use super::home::{Caller, HomeAnswer, HomeQuestion};
-use super::metrics::HomeMetric;
-use super::xml::text_of;
-use crate::config::Ipsmgw;
-use crate::effects::In as Input;
+use crate::applications::{Applications, Event};
+use crate::charging::OnFailure;
+use crate::home::{Caller, HomeAnswer, HomeQuestion};
+use crate::metrics::HomeMetric;
+use crate::section::Section;
+use crate::xml::text_of;
 use diameter::codec::{Message, ResultCode, Writer};
 use diameter::row::{Application, Command};
 use diameter::rows::cx::PUBLIC_IDENTITY;
 use diameter::rows::{VENDOR_3GPP, base, sh};
 use diameter::{Outcome, Outgoing, PeerId, RequestId};
 use diameter_stack::Peers;
-use machine::Time;
+use machine::{Duration, Time};
 use map::Operation;
 use mapsms::by_diameter::result;
 use mapsms::identity::Msisdn;
@@ -53,17 +52,20 @@ pub(crate) struct To<'a> {
     pub host: Option<&'a str>,
 }
 
-/// Who may notify: the home subscriber server that was asked.
+/// Who is asked, and may notify: the home subscriber server.
 #[derive(Debug, Default)]
 pub(crate) struct Origin {
     host: Option<String>,
     realm: String,
+    /// How long word of who can be reached is waited for.
+    reachability_s: u32,
 }
 
 impl Origin {
-    pub(crate) fn of(config: &Ipsmgw) -> Self {
-        let host = config.hss.as_ref().and_then(|it| it.host.clone());
-        Self { host, realm: config.home_realm().unwrap_or_default().to_owned() }
+    pub(crate) fn of(section: &Section<'_>) -> Self {
+        let host = section.home.and_then(|it| it.host.clone());
+        let realm = section.home_realm().unwrap_or_default().to_owned();
+        Self { host, realm, reachability_s: section.home.map_or(0, |it| it.reachability_s) }
     }
 
     /// Whether a request is of it, by the host and realm in which it originated (RFC 6733 §6.3,
@@ -121,23 +123,16 @@ fn is_done(outcome: &Outcome) -> bool {
     Message::read(octets).is_ok_and(|it| result(&it).is_ok())
 }
 
-impl ByDiameter {
+impl Applications {
     /// Asks the home subscriber server, as a leg of that trail; the answer is told under the
     /// ticket.
-    pub(crate) fn ask(
-        &mut self,
-        now: Time,
-        config: &Ipsmgw,
-        caller: Caller,
-        question: HomeQuestion,
-        out: &mut Effects,
-    ) {
+    pub fn ask(&mut self, now: Time, caller: Caller, question: HomeQuestion, out: &mut Effects) {
         let Caller { ticket, trail } = caller;
         let pending = match &question {
             HomeQuestion::Number(_) => Pending::Number(ticket),
             HomeQuestion::Reachability { identity, msisdn } => {
-                let seconds = config.hss.as_ref().map_or(0, |it| it.reachability_s);
-                let until = now + machine::Duration::from_secs(seconds.into());
+                let time = Duration::from_secs(self.origin.reachability_s.into());
+                let until = now + time;
                 match self.watches.add(identity, msisdn.clone(), until) {
                     Watched::New => Pending::Watch(identity.clone()),
                     Watched::Already => return,
@@ -145,7 +140,7 @@ impl ByDiameter {
                 }
             }
         };
-        let message = self.written(now, config, &question);
+        let message = self.written(now, &question);
         let (Some(message), Some(peers)) = (message, &mut self.peers) else {
             return self.ended(pending, &Outcome::Expired);
         };
@@ -156,11 +151,10 @@ impl ByDiameter {
         peers.request(now, Outgoing { token: self.tokens, message, timeout: None }, out);
     }
 
-    fn written(&mut self, now: Time, config: &Ipsmgw, what: &HomeQuestion) -> Option<Vec<u8>> {
+    fn written(&mut self, now: Time, what: &HomeQuestion) -> Option<Vec<u8>> {
         let session = self.sessions.as_mut()?.next_id();
         let own = self.peers.as_ref()?.node().settings();
-        let host = config.hss.as_ref().and_then(|it| it.host.as_deref());
-        let to = To { realm: config.home_realm()?, host };
+        let to = To { realm: &self.origin.realm, host: self.origin.host.as_deref() };
         let mut octets = Vec::new();
         let writer = match what {
             HomeQuestion::Number(identity) => {
@@ -174,8 +168,7 @@ impl ByDiameter {
                     .group(&sh::USER_IDENTITY, |out| out.put(&PUBLIC_IDENTITY, identity))
                     .integer(&sh::SUBS_REQ_TYPE, SUBSCRIBE)
                     .integer(&sh::DATA_REFERENCE, UE_REACHABILITY_FOR_IP);
-                let time = config.hss.as_ref().map_or(0, |it| it.reachability_s);
-                let until = now.as_millis() / 1_000 + u64::from(time);
+                let until = now.as_millis() / 1_000 + u64::from(self.origin.reachability_s);
                 let until = i64::try_from(until).unwrap_or(i64::MAX);
                 writer.avps().time(&sh::EXPIRY_TIME, until);
                 writer.integer(&sh::ONE_TIME_NOTIFICATION, ONE_TIME)
@@ -196,7 +189,7 @@ impl ByDiameter {
                     },
                     1,
                 );
-                self.told.push_back(Input::Home { ticket, answer });
+                self.events.push_back(Event::Home { ticket, answer });
             }
             Pending::Peer { reference, operation } => {
                 self.replied(reference, operation, outcome);
@@ -256,7 +249,7 @@ impl ByDiameter {
         match msisdn {
             Some(msisdn) => {
                 self.metrics.add(HomeMetric::Reachable, 1);
-                self.told.push_back(Input::Retry(Some(msisdn)));
+                self.events.push_back(Event::Reachable(msisdn));
             }
             None if is_known => {}
             None => self.metrics.add(HomeMetric::Unwanted, 1),
@@ -273,6 +266,7 @@ mod tests {
         let origin = |host: Option<&str>| Origin {
             host: host.map(String::from),
             realm: String::from("home.example"),
+            reachability_s: 0,
         };
         let says = |host: &str, realm: &str| {
             let mut octets = Vec::new();
