@@ -1,7 +1,8 @@
 //! The numbers of packets with digests, so that none is believed that was sent before another (RFC
 //! 2328 §D.3). The digest covers the router's number and not the addresses around the packet (the
-//! hole that RFC 7474 §5 closes): numbers are kept by router and key, and outlive the neighbour, so
-//! that the recording of a former adjacency proves nothing.
+//! hole that RFC 7474 §5 closes): numbers are kept by router and key. They end with the neighbour,
+//! for there are routers whose numbers begin anew with their machine (FRR's are its uptime), or
+//! outlive it (`keeps_numbers`), so that the recording of a former adjacency proves nothing.
 
 use crate::discard::Discard;
 use crate::packet::Proof;
@@ -31,5 +32,10 @@ impl Numbers {
         }
         self.0.insert((router, key), sequence);
         Ok(())
+    }
+
+    /// A router is gone, and may begin anew.
+    pub(crate) fn forget(&mut self, router: u32) {
+        self.0.retain(|(it, _), _| *it != router);
     }
 }

@@ -132,6 +132,9 @@ pub struct InterfaceSettings {
     pub is_passive: bool,
     /// How its packets are authenticated.
     pub authentication: Authentication,
+    /// What a neighbour's digests were numbered with outlives it: recordings of it prove nothing,
+    /// and it may never begin anew with lower numbers.
+    pub keeps_numbers: bool,
 }
 
 impl InterfaceSettings {
@@ -154,6 +157,7 @@ impl InterfaceSettings {
             ignores_mtu: false,
             is_passive: false,
             authentication: Authentication::Null,
+            keeps_numbers: false,
         }
     }
 

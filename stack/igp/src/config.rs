@@ -271,6 +271,11 @@ pub struct Interface {
     /// `password SECRET`. Absent: packets have no proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
+    /// The numbers of a neighbour's digests are kept when it is gone, so that nobody wakes it with
+    /// packets that he has recorded (RFC 7474 §1). Only where no router's numbers ever go back:
+    /// those of FRR begin anew when its machine boots, and it would not be heard again.
+    #[serde(default)]
+    pub keep_numbers: bool,
     /// Neighbours are watched by BFD (RFC 5882): an adjacency ends when a session goes down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bfd: Option<Bfd>,

@@ -152,6 +152,7 @@ impl Router {
                 delay_s: it.transmit_delay_s,
                 mtu: link.mtu,
                 ignores_mtu: it.ignore_mtu,
+                keeps_numbers: it.keep_numbers,
                 is_passive: it.passive,
                 authentication,
                 ..InterfaceSettings::new(link.index, area.number(), address, length)

@@ -118,9 +118,12 @@ fn ospf4(destination: &str, ttl: u8, octets: usize) -> Vec<u8> {
 
 #[test]
 fn a_packet_of_ospf_that_no_cell_holds_goes_up_in_order_with_its_class() {
-    for (destination, ttl, goes) in
-        [("224.0.0.5", 1, true), ("10.0.1.1", 1, true), ("10.0.1.1", 255, true), ("10.0.1.1", 9, false)]
-    {
+    for (destination, ttl, goes) in [
+        ("224.0.0.5", 1, true),
+        ("10.0.1.1", 1, true),
+        ("10.0.1.1", 255, true),
+        ("10.0.1.1", 9, false),
+    ] {
         let mut world = World::new();
         let pieces = pieces4(&ospf4(destination, ttl, 9_000), 1_480, 7);
         let mut frames: Vec<Vec<u8>> =

@@ -201,9 +201,7 @@ impl Instance {
 
     /// A neighbour is gone.
     pub(super) fn kill(&mut self, id: NeighbourId, out: &mut Vec<Out>) {
-        if self.neighbour(id).is_none() {
-            return;
-        }
+        let Some(&Neighbour { router, .. }) = self.neighbour(id) else { return };
         if let Some(it) = self.neighbour_mut(id) {
             it.grace = None;
         }
@@ -213,6 +211,9 @@ impl Instance {
         if let Some(interface) = self.interfaces.get_mut(&id.0) {
             interface.neighbours.remove(&id.1);
             interface.is_undecided |= interface.is_broadcast();
+            if !interface.settings.keeps_numbers {
+                interface.numbers.forget(router);
+            }
         }
     }
 

@@ -35,6 +35,7 @@ pub struct Net {
     pub links: Vec<Link>,
     pub areas: BTreeMap<u32, AreaKind>,
     pub authentication: Authentication,
+    pub keeps_numbers: bool,
     /// Packets of a thousand that are lost.
     pub loss: u64,
     /// Every packet that was sent: by which link, from whom, to whom.
@@ -57,6 +58,7 @@ impl Net {
             links: Vec::new(),
             areas: BTreeMap::new(),
             authentication: Authentication::Null,
+            keeps_numbers: false,
             loss: 0,
             sent: Vec::new(),
             keeps_packets: false,
@@ -101,6 +103,7 @@ impl Net {
             dead_s: 4,
             retransmit_s: 1,
             authentication: self.authentication.clone(),
+            keeps_numbers: self.keeps_numbers,
             ..InterfaceSettings::new(link as u32, it.area, address, 24)
         }
     }

@@ -11,7 +11,12 @@ use std::net::Ipv4Addr;
 
 /// Routers on one link that are adjacent; with a key if it is said.
 fn link(kind: LinkType, routers: usize, has_key: bool) -> Net {
+    link_that(kind, routers, has_key, false)
+}
+
+fn link_that(kind: LinkType, routers: usize, has_key: bool, keeps_numbers: bool) -> Net {
     let mut net = Net::new(11, routers);
+    net.keeps_numbers = keeps_numbers;
     let ends: Vec<(usize, u16)> = (0..routers).map(|router| (router, 1)).collect();
     net.link(kind, 0, &ends);
     if has_key {
@@ -111,8 +116,23 @@ fn a_digest_is_believed_of_nobody_elsewhere_while_its_router_lives() {
 }
 
 #[test]
-fn the_recording_of_a_dead_neighbour_wakes_nobody() {
-    let mut net = link(LinkType::PointToPoint, 2, true);
+fn a_router_that_was_gone_may_begin_anew_with_lower_numbers() {
+    for keeps_numbers in [false, true] {
+        let mut net = link_that(LinkType::PointToPoint, 2, true, keeps_numbers);
+        let (destination, first) = recorded(&net, 1).remove(0);
+        come(&mut net, [Net::address(0, 1), destination], &first);
+        assert_eq!(net.at(0).discarded(Discard::Replay), 1, "while it lives none is lower");
+        net.routers[1] = None;
+        net.run(SECOND * 10);
+        assert!(net.at(0).neighbours(0).is_empty());
+        come(&mut net, [Net::address(0, 1), destination], &first);
+        assert_eq!(net.at(0).neighbours(0).is_empty(), keeps_numbers);
+    }
+}
+
+#[test]
+fn the_recording_of_a_dead_neighbour_wakes_nobody_where_numbers_are_kept() {
+    let mut net = link_that(LinkType::PointToPoint, 2, true, true);
     let all = recorded(&net, 1);
     net.routers[1] = None;
     net.run(SECOND * 10);
