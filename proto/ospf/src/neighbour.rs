@@ -57,8 +57,9 @@ pub(crate) struct Exchange {
     pub(crate) request: BTreeMap<Key, Header>,
     /// What we have asked for and not got.
     pub(crate) asked: BTreeSet<Key>,
-    /// How often that was done without an answer.
+    /// How often that was done without an answer, and when it is done again.
     pub(crate) tries: u8,
+    pub(crate) asks_at: Time,
     /// The peer has described everything.
     pub(crate) has_heard_all: bool,
     /// What it has asked for and not got, or has older than we.

@@ -345,17 +345,15 @@ impl Instance {
         }
         it.exchange.asked = it.exchange.request.keys().copied().take(room).collect();
         it.exchange.tries = 0;
-        self.repeat_request(now, id, out);
-        let at = self.retransmit_at(now, id.0);
-        self.rearm(id, at);
+        self.send_request(now, id, out);
     }
 
-    fn repeat_request(&self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
-        let Some(it) = self.neighbour(id) else { return };
+    fn send_request(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        let next = self.retransmit_at(now, id.0);
+        let Some(it) = self.neighbour_mut(id) else { return };
+        it.exchange.asks_at = next;
+        it.resend_at = it.resend_at.min(next);
         let keys: Vec<Key> = it.exchange.asked.iter().copied().collect();
-        if keys.is_empty() {
-            return;
-        }
         let area = self.interfaces[&id.0].settings.area;
         let writer = Writer::new(PacketType::Request, self.settings.router, area);
         self.send(now, id.0, self.destination(id), writer.request(&keys), out);
@@ -407,8 +405,9 @@ impl Instance {
         }
     }
 
-    /// A neighbour owes something, and gave nothing of it for long: nobody waits for it any more,
-    /// and it begins anew.
+    /// A neighbour owes something, and gave nothing of it for long: nobody waits for it any more.
+    /// One that does not become full begins anew; a full one stays, for an LSA that it refuses may
+    /// be anybody's, and only LSAs that die do not wait for it.
     pub(super) fn is_stuck(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
         self.moved(now, id);
         let Some(it) = self.neighbour_mut(id) else { return };
@@ -416,9 +415,14 @@ impl Instance {
         if it.stuck_at == Time::MAX || it.grace.is_some() {
             return;
         }
-        it.loads_until = Some(now);
+        let is_loading = it.is_loading();
+        it.loads_until = it.loads_until.map(|_| now);
         self.discard(Discard::Unanswered);
-        self.begin_anew(now, id, out);
+        if is_loading {
+            self.begin_anew(now, id, out);
+        } else {
+            self.forget_dying(id);
+        }
     }
 
     /// LSAs are asked for (§10.7).
@@ -496,30 +500,32 @@ impl Instance {
         if describes {
             self.repeat_description(now, id, out);
         }
-        let asks = self.asks_again(now, id, out);
-        if describes || asks {
+        if describes {
             self.rearm(id, next);
         }
+        self.ask_again(now, id, out);
     }
 
     /// Asks again for what did not come, and for the next when that was in vain too often: an LSA
-    /// that does not pass keeps nobody from the others. Whether something is asked for.
-    fn asks_again(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) -> bool {
-        let Some(it) = self.neighbour_mut(id) else { return false };
+    /// that does not pass keeps nobody from the others.
+    fn ask_again(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        let Some(it) = self.neighbour_mut(id) else { return };
         if it.exchange.asked.is_empty() {
-            return false;
+            return;
+        }
+        if it.exchange.asks_at > now {
+            it.resend_at = it.resend_at.min(it.exchange.asks_at);
+            return;
         }
         it.exchange.tries += 1;
         if it.exchange.tries <= ASKED_TIMES {
-            self.repeat_request(now, id, out);
-            return true;
+            return self.send_request(now, id, out);
         }
         for key in core::mem::take(&mut it.exchange.asked) {
             it.exchange.request.remove(&key);
         }
         self.discard(Discard::Unanswered);
         self.ask_on(now, id, out);
-        self.neighbour(id).is_some_and(|it| !it.exchange.asked.is_empty())
     }
 
     /// Sends LSAs that were not acknowledged again, at a pace.

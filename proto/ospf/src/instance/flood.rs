@@ -247,4 +247,82 @@ impl Instance {
         self.install(now, db, header, &octets, from);
         self.flood(now, db, &header, None);
     }
+
+    /// Those that everybody knows to be dead go.
+    pub(super) fn remove_dead(&mut self, now: Time) {
+        self.dying.due = None;
+        if self.dying.is_quiet() || self.is_anyone_loading(now) {
+            return;
+        }
+        for (db, key) in self.dying.take() {
+            if self.is_awaited(db, key) {
+                continue;
+            }
+            self.dying.remove(db, key);
+            let is_dead = self.entry(db, key).is_none_or(|entry| entry.is_max_age(now));
+            if is_dead && let Some(lsdb) = self.db_mut(db) {
+                lsdb.remove(key);
+                // Where we still want to say it, it begins anew.
+                if self.is_own(key) {
+                    self.say_anew(now);
+                }
+            }
+        }
+        self.dying.due = (!self.dying.is_quiet()).then(|| now + SOON);
+    }
+
+    /// Whether a neighbour has not acknowledged an LSA.
+    fn is_awaited(&self, db: DbId, key: Key) -> bool {
+        self.interfaces.values().any(|interface| {
+            let is_its = self.db_of(key.kind, interface) == Some(db);
+            let mut neighbours = interface.neighbours.values();
+            is_its
+                && neighbours.any(|it| {
+                    it.state >= NeighbourState::Exchange && it.unacknowledged.contains_key(&key)
+                })
+        })
+    }
+
+    /// A neighbour is not waited for any more.
+    pub(super) fn forget_awaited(&mut self, id: NeighbourId) {
+        let Some(interface) = self.interfaces.get_mut(&id.0) else { return };
+        let Some(it) = interface.neighbours.get_mut(&id.1) else { return };
+        let keys = core::mem::take(&mut it.unacknowledged);
+        let Some(interface) = self.interfaces.get(&id.0) else { return };
+        for (key, _) in keys {
+            if let Some(db) = self.db_of(key.kind, interface) {
+                self.dying.touch(db, key);
+            }
+        }
+    }
+
+    /// LSAs that die do not wait for a neighbour.
+    pub(super) fn forget_dying(&mut self, id: NeighbourId) {
+        let Some(interface) = self.interfaces.get(&id.0) else { return };
+        let Some(it) = interface.neighbours.get(&id.1) else { return };
+        let all = it.unacknowledged.keys();
+        let all = all.filter_map(|key| Some((self.db_of(key.kind, interface)?, *key)));
+        let dying: Vec<(DbId, Key)> = all.filter(|it| self.dying.has(it.0, it.1)).collect();
+        for (db, key) in dying {
+            self.neighbour_mut(id).map(|it| it.unacknowledged.remove(&key));
+            self.dying.touch(db, key);
+        }
+    }
+
+    /// What others say in our name is answered at once, and then once an interval: whoever says it
+    /// without end does not have all that we say made anew each time (§13.4 with MinLSInterval).
+    pub(super) fn say_anew(&mut self, now: Time) {
+        let own = &mut self.own;
+        let at = match own.fought {
+            Some(planned) if planned > now => planned,
+            Some(last) => now.max(last + self.settings.ls_interval),
+            None => now,
+        };
+        own.fought = Some(at);
+        if at == now {
+            own.is_stale = true;
+        } else {
+            own.due = Some(own.due.map_or(at, |due| due.min(at)));
+        }
+    }
 }

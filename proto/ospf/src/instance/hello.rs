@@ -311,8 +311,9 @@ impl Instance {
             it.dead_at = Time::MAX;
         }
         if it.stuck_at <= now {
-            return self.is_stuck(now, id, out);
+            self.is_stuck(now, id, out);
         }
+        let Some(it) = self.neighbour(id) else { return };
         let (repeats, resends) = (it.resend_at <= now, it.lsas_at <= now);
         if repeats {
             self.resend(now, id, out);

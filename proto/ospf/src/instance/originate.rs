@@ -220,7 +220,7 @@ impl Instance {
         if !is_totally {
             let mut numbers = BTreeSet::new();
             for (prefix, route) in self.routes.iter().filter(|(_, it)| self.passes(id, it)) {
-                let number = number_of(*prefix, &mut numbers);
+                let Some(number) = number_of(*prefix, &mut numbers) else { continue };
                 let metric = route.cost;
                 say(LsaType::Summary, number, Summary { mask: prefix.mask(), metric });
             }
@@ -283,7 +283,7 @@ impl Instance {
         let has_normal =
             self.areas.iter().any(|(id, it)| it.kind.is_normal() && self.up(*id).next().is_some());
         for (prefix, it) in &self.own.externals {
-            let number = number_of(*prefix, &mut numbers);
+            let Some(number) = number_of(*prefix, &mut numbers) else { continue };
             let (mask, metric) = (prefix.mask(), it.metric);
             let forward = Ipv4Addr::UNSPECIFIED;
             let external = External { mask, is_type2: it.is_type2, metric, forward, tag: it.tag };
@@ -357,17 +357,17 @@ impl Instance {
             if !has_way || is_ours || external.forward.is_unspecified() {
                 continue;
             }
-            let key = self.key(LsaType::External, number_of(prefix, numbers));
+            // What others say takes no number of ours.
+            let Some(number) = number_of(prefix, numbers) else { continue };
+            let key = self.key(LsaType::External, number);
             desired.insert((DbId::Domain, key), (lsa::OPTION_EXTERNAL, external.write()));
         }
     }
 }
 
 /// The link state ID of a prefix: its address; where a shorter prefix has taken that, the last
-/// address (§E).
-fn number_of(prefix: Prefix, taken: &mut BTreeSet<u32>) -> u32 {
+/// address (§E). None where that is taken as well: one LSA cannot say both.
+fn number_of(prefix: Prefix, taken: &mut BTreeSet<u32>) -> Option<u32> {
     let last = prefix.address | !prefix.mask();
-    let number = if taken.contains(&prefix.address) { last } else { prefix.address };
-    taken.insert(number);
-    number
+    [prefix.address, last].into_iter().find(|number| taken.insert(*number))
 }

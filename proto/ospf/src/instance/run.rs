@@ -20,7 +20,11 @@ impl Links for BTreeMap<u32, Interface> {
                 let neighbour = interface.neighbours.values().find(|it| it.router == router)?;
                 Some(neighbour.address)
             }
-            (LinkType::Broadcast, Some(_)) => Some(hop.address?.into()),
+            // A gateway is on the link, whatever its LSA says of it.
+            (LinkType::Broadcast, Some(_)) => {
+                let prefix = interface.settings.prefix();
+                Some(hop.address.filter(|address| prefix.has(*address))?.into())
+            }
             (_, None) => None,
         };
         Some(NextHop { interface: index, gateway })

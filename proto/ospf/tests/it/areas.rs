@@ -119,6 +119,22 @@ fn prefixes_with_one_address_and_several_lengths_have_numbers_of_their_own() {
 }
 
 #[test]
+fn what_an_area_says_takes_no_number_of_a_border_routers_own() {
+    let mut net = chain(AreaKind::Nssa { is_totally: false, default_cost: None });
+    let prefix = |octets: [u8; 4], length| Prefix::new(u32::from_be_bytes(octets), length);
+    let [wide, narrow] = [prefix([11, 0, 0, 0], 8), prefix([11, 0, 0, 0], 16)];
+    let host = prefix([11, 0, 255, 255], 32);
+    net.step(2, In::Redistribute(wide, external(1, true)));
+    net.step(2, In::Redistribute(narrow, external(2, true)));
+    net.run(SECOND * 20);
+    net.step(3, In::Redistribute(host, external(3, true)));
+    net.run(SECOND * 20);
+    assert!(net.told[2].contains_key(&host), "the border router knows it");
+    assert_eq!(net.told[0][&narrow].metric2, 2);
+    assert!(!net.told[0].contains_key(&host));
+}
+
+#[test]
 fn opaque_lsas_of_an_area_stay_in_it() {
     use ospf::lsa::{Key, LsaType, OpaqueType, RouterInformation, opaque_id};
     let mut net = chain(AreaKind::Normal);

@@ -17,6 +17,58 @@ fn grace(net: &mut Net, period_s: u32, age: u16) {
     net.step(0, In::Packet { interface: 0, source, destination, octets });
 }
 
+/// A neighbour brings a router a grace LSA of somebody, by the first link.
+fn brings(net: &mut Net, to: usize, from: usize, of: usize, sequence: i32) {
+    let id = opaque_id(OpaqueType::Grace, 0);
+    let key = Key { kind: LsaType::OpaqueLink, id, router: Net::id(of).into() };
+    let address = Some(Net::address(0, of));
+    let body = Grace { period_s: 30, reason: 1, address }.write();
+    let octets = lsa::make(key, 2, sequence, &body).unwrap();
+    let writer = Writer::new(PacketType::Update, Net::id(from).into(), 0);
+    let octets = writer.update(&[(0, &octets)]).finish(&Authentication::Null, 0).unwrap();
+    let (source, destination) = (Net::address(0, from), ospf::ALL_SPF_ROUTERS);
+    net.step(to, In::Packet { interface: 0, source, destination, octets });
+}
+
+#[test]
+fn patience_is_asked_for_by_who_restarts_and_not_by_a_neighbour_of_it() {
+    for (from, is_borne) in [(0, false), (1, true), (3, true)] {
+        let mut net = Net::new(8, 4);
+        net.link(LinkType::Broadcast, 0, &[(0, 1), (1, 1), (2, 1), (3, 1)]);
+        net.start_all();
+        net.run(SECOND * 20);
+        // The backup is adjacent to all, and the designated router floods.
+        assert_eq!(net.at(2).interface(0).unwrap().0, ospf::InterfaceState::Backup);
+        if from == 3 {
+            brings(&mut net, 3, 1, 1, 7);
+            net.run(SECOND);
+        } else {
+            brings(&mut net, 2, from, 1, 7);
+        }
+        net.routers[1] = None;
+        net.run(SECOND * 10);
+        let has = net.at(2).neighbours(0).iter().any(|it| it.0 == Net::address(0, 1));
+        assert_eq!(has, is_borne, "{from}");
+    }
+}
+
+#[test]
+fn patience_that_is_asked_for_again_and_again_has_an_end() {
+    let mut net = Net::new(8, 2);
+    net.link(LinkType::PointToPoint, 0, &[(0, 1), (1, 1)]);
+    let grace_max = SECOND * 35;
+    net.start_with(0, Settings { grace_max, ..Net::settings(0) });
+    net.start(1);
+    net.run(SECOND * 20);
+    net.routers[1] = None;
+    for sequence in 0..5 {
+        brings(&mut net, 0, 1, 1, 7 + sequence);
+        net.run(SECOND * 10);
+        let left = net.at(0).neighbours(0).len();
+        assert_eq!(left, usize::from(sequence < 3), "after {} s", (sequence + 1) * 10);
+    }
+}
+
 fn pair() -> Net {
     let mut net = Net::new(8, 3);
     net.link(LinkType::PointToPoint, 0, &[(0, 1), (1, 1)]);
