@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod config;
+mod long;
 mod networks;
 mod operator;
 mod restart;

@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 pub const SECOND: Duration = Duration::from_secs(1);
-const DOOR: PortId = PortId(2);
+pub const DOOR: PortId = PortId(2);
 
 /// A link: its routers with what it costs them, and whether it is of two.
 #[derive(Debug, Clone)]
