@@ -1,4 +1,4 @@
-//! Diameter in a gateway: what its section lends to [`smsdiameter`], and what it is told from there.
+//! Diameter in a gateway: what its section lends to [`smsdiameter`], and what comes from there.
 
 pub(crate) mod keys;
 
@@ -7,22 +7,6 @@ use crate::effects::In as Input;
 use machine::Duration;
 use runtime::In;
 use smsdiameter::{DestinationKeys, Event, Section};
-
-/// What flows may ask by Diameter.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Home {
-    /// For numbers.
-    pub numbers: bool,
-    /// For word of who can be reached.
-    pub reachability: bool,
-    /// Whether messages of terminals are charged (Ro).
-    pub charges: bool,
-    /// Of whom in place of MAP.
-    pub destinations: Vec<DestinationKeys>,
-    /// How long a peer that asks is answered in, before its node here gives the answer up; absent:
-    /// whenever the flow ends.
-    pub answer_time: Option<Duration>,
-}
 
 impl Ipsmgw {
     /// What the applications of Diameter are lent.

@@ -1,10 +1,9 @@
 //! The `[[ipsmgw]]` section of a site file: its shape, its help (the doc comments) and its checks.
 
-use crate::by_diameter::Home;
 use crate::centre::Plan;
 use crate::network::{NetworkKeys, SignallingKeys};
 use crate::records::CdrKeys;
-use crate::settings::{Settings, Subsystems, Terminals};
+use crate::settings::{Home, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
 use machine::Duration;
 use machine::bucket::Rate;

@@ -52,7 +52,6 @@ mod text;
 mod wire;
 
 pub use ask::questions;
-pub use by_diameter::Home;
 pub use effects::{
     Attempt, Body, Direction, In, Out, Received, Record, Register, Route, Sending, Sent, Way,
     Written,
@@ -66,7 +65,7 @@ pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
 pub use mapsms::{centre, store};
 pub use metrics::Metric;
 pub use records::{CdrKeys, RecordMetric};
-pub use settings::{Hlr, Network, Settings, Shares, Subsystems, Terminals};
+pub use settings::{Hlr, Home, Network, Settings, Shares, Subsystems, Terminals};
 pub use smsdiameter::{
     Charge, Charged, ChargingKeys, DestinationKeys, HomeAnswer, HomeKeys, HomeMetric, HomeQuestion,
     OnFailure, PeerQuestion, Place, Role,

@@ -1,12 +1,12 @@
 //! How a gateway is set up.
 
-use crate::by_diameter::Home;
 use crate::effects::Way;
 use machine::Duration;
 use machine::bucket::Rate;
 use mapsms::deposit::Local;
 use mapsms::identity::{Msisdn, begins, canonical};
 use sccp::codec::Address;
+use smsdiameter::DestinationKeys;
 
 /// What a gateway is told of its networks. All of it has been checked.
 #[derive(Debug, Clone)]
@@ -52,6 +52,22 @@ pub struct Settings {
     pub local: Option<Local>,
     /// What the home subscriber server is asked.
     pub home: Home,
+}
+
+/// What flows may ask by Diameter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Home {
+    /// For numbers.
+    pub numbers: bool,
+    /// For word of who can be reached.
+    pub reachability: bool,
+    /// Whether messages of terminals are charged (Ro).
+    pub charges: bool,
+    /// Of whom in place of MAP.
+    pub destinations: Vec<DestinationKeys>,
+    /// How long a peer that asks is answered in, before its node here gives the answer up; absent:
+    /// whenever the flow ends.
+    pub answer_time: Option<Duration>,
 }
 
 /// Terminals of an IMS core.
