@@ -12,7 +12,6 @@ mod ctl;
 mod exposure;
 mod functions;
 mod guardian;
-mod lab;
 mod man;
 mod metrics;
 mod paired;
@@ -25,11 +24,6 @@ mod site_controller;
 mod site_text;
 mod token;
 mod transcoder;
-#[cfg(feature = "experiments")]
-mod trials;
-#[cfg(not(feature = "experiments"))]
-#[path = "no_trials.rs"]
-mod trials;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use cli::{CheckOutput, Cli, Command};
@@ -64,11 +58,11 @@ fn dispatch(cli: Cli) -> Result<(), Exit> {
         }
         Command::Ctl(ctl) => ctl::ctl(*ctl),
         Command::Token(asked) => token::token(asked),
-        Command::Lab(lab) => lab::lab(lab),
+        Command::Lab(lab) => lab_command::lab(lab),
         Command::Sctp(asked) => sctp_command::run(&asked),
         Command::Forwarder(asked) => functions::forwarder(asked),
         Command::Transcoder(asked) => transcoder::run(asked),
-        Command::Demo(demo) => lab::demo(&demo),
+        Command::Demo(demo) => lab_command::demo(&demo),
         Command::Guardian(asked) => guardian::run(&asked),
         Command::Reap => Ok(peers::reap()?),
         Command::Completion { shell } => man::completion(shell),

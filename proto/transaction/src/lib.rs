@@ -36,6 +36,7 @@ mod follow_up;
 pub mod invite_client;
 pub mod invite_server;
 mod key;
+pub mod merged;
 pub mod non_invite_client;
 pub mod non_invite_server;
 mod places;

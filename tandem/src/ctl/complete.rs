@@ -41,7 +41,7 @@ pub fn known(name: Name, typed: &OsStr) -> Vec<CompletionCandidate> {
             let scenes = demo::SCENES.iter();
             candidates(typed, scenes.map(|it| (it.name.to_owned(), it.line.to_owned())))
         }
-        Name::Experiment => candidates(typed, crate::trials::named().into_iter()),
+        Name::Experiment => candidates(typed, lab_command::trials::named().into_iter()),
         Name::Family => words(typed, bgp::family::Family::ALL.iter().map(|family| family.name())),
         Name::TrailKind => words(typed, sas::trail::Kind::ALL.iter().map(|it| it.word())),
         Name::Outcome => words(typed, sas::trail::Outcome::ALL.iter().map(|it| it.word())),

@@ -1,7 +1,6 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
 mod exposure;
-mod record;
 mod words;
 
 use super::head::{Head, capture_key};
@@ -10,9 +9,9 @@ use crate::metrics::{Part, cells_of};
 use config::keys::{self, Unusable};
 use config::{Issue, ListenAddress};
 use question::Question;
-use record::Recording;
 use rr::config::{Rr, Secret};
 use runtime::{PortSpec, ShardSpec, StreamLimits};
+use services::recording::Recording;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;

@@ -2,20 +2,21 @@
 
 use super::Call;
 use super::connections::{Connections, Lost};
-use super::merged::Merged;
+use super::relay::Relay;
 use super::relays::Relays;
 use crate::Arrived;
 use crate::config::{Ssc, Timers};
 use admission::{Callers, Limits};
-use machine::identity::{Side, Token};
+use machine::identity::{Side, Token, hash_combine};
 use machine::slots::{Key, Slots};
 use machine::{Duration, Time};
 use registrar::Registrar;
 use runtime::Seed;
-use sip::Header;
 use sip::view::SessionExpires;
+use sip::{Header, Message};
 use sip_stack::border::Border;
 use sip_stack::session::{Asked, is_refresh};
+use transaction::merged::Merged;
 
 /// Calls and the requests between their legs.
 pub(crate) struct Calls {
@@ -23,7 +24,9 @@ pub(crate) struct Calls {
     shard: u16,
     pub(crate) table: Slots<Call>,
     pub(crate) relays: Relays,
-    pub(crate) merged: Merged,
+    merged: Merged,
+    /// Nobody foresees what is hashed with it.
+    secret: u64,
     /// Empty between steps: what the clock hands out.
     pub(crate) due: Vec<Key>,
     /// The calls that connections carry.
@@ -40,14 +43,15 @@ pub(crate) struct Calls {
 impl Calls {
     /// Without calls; `secrets` are two that nobody foresees.
     pub(crate) fn new(config: &Ssc, seed: &Seed, secrets: [u64; 2]) -> Self {
-        let (limits, [relays, merged]) = (&config.limits, secrets);
+        let (limits, [relays, secret]) = (&config.limits, secrets);
         let octets_max = limits.requests_octets_max as usize;
         let now = seed.now;
         Self {
             shard: seed.shard,
             table: Slots::new(limits.calls_max, now),
             relays: Relays::new(limits.relays_max, octets_max, relays, now),
-            merged: Merged::new(merged),
+            merged: Merged::new(secret),
+            secret,
             due: Vec::new(),
             connections: Connections::default(),
             lost: Lost::default(),
@@ -70,7 +74,29 @@ impl Calls {
         border: &'a Border,
         registrar: &'a Registrar,
     ) -> Callers<'a> {
-        Callers::new(border, registrar, self.merged.secret)
+        Callers::new(border, registrar, self.secret)
+    }
+
+    /// A number below 100 for a call, which nobody can choose with its Call-ID.
+    #[allow(clippy::cast_possible_truncation, reason = "below 100")]
+    pub(crate) fn dice(&self, call_id: &[u8]) -> u8 {
+        (hash_combine(self.secret, call_id) % 100) as u8
+    }
+
+    /// Whether the request came already, by another way, and still runs.
+    pub(crate) fn is_merged(&self, message: &Message<'_>) -> bool {
+        let same = |relay: &Relay| {
+            relay.initial
+                && relay.cseq_up == message.cseq().number
+                && relay.method == message.method()
+        };
+        let relay = self.merged.same(message).and_then(|key| self.relays.at(key));
+        relay.is_some_and(same)
+    }
+
+    /// Remembers a request outside of dialogs.
+    pub(crate) fn remember(&mut self, message: &Message<'_>, relay: Key) {
+        self.merged.remember(message, relay);
     }
 
     /// A call is over: its record and what it holds are given back.

@@ -16,7 +16,6 @@ mod connections;
 mod in_dialog;
 mod lost;
 mod media;
-pub(crate) mod merged;
 mod open;
 pub(crate) mod pending_invite;
 pub(crate) mod relay;

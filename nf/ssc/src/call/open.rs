@@ -269,7 +269,7 @@ impl Controller {
         let dice = if !self.border.hops.obey_any() || has_priority || is_emergency {
             Draw::EXEMPT
         } else {
-            self.calls.merged.dice(at.message.call_id())
+            self.calls.dice(at.message.call_id())
         };
         Draw { now: at.now, dice }
     }

@@ -1,11 +1,14 @@
 //! `tandem lab list` and `run`: the experiments of the reports.
 
-use crate::cli::{Plane, Reflection, Trial};
+use crate::command::{Plane, Reflection, Trial};
 use client::{Exit, output};
 use experiments::{Options, Takes};
 use std::time::SystemTime;
 
 /// Names the experiments.
+///
+/// # Errors
+/// Nobody reads them.
 pub fn list() -> Result<(), Exit> {
     let name = |experiment: &experiments::Experiment| experiment.name.len();
     let width = experiments::list().map(name).max().unwrap_or_default();
@@ -14,6 +17,7 @@ pub fn list() -> Result<(), Exit> {
 }
 
 /// Names of the experiments, and a line of each.
+#[must_use]
 pub fn named() -> Vec<(String, String)> {
     experiments::list().map(|e| (e.name.to_owned(), e.line.to_owned())).collect()
 }
@@ -30,6 +34,9 @@ fn unknown(name: &str) -> String {
 }
 
 /// Runs one.
+///
+/// # Errors
+/// There is no such experiment, it has no such choice, or not everything held.
 pub fn run(trial: Trial) -> Result<(), Exit> {
     let Some(name) = trial.name.clone() else {
         list()?;

@@ -1,7 +1,7 @@
 //! `tandem lab list` and `run` where the experiments were left out (feature `experiments`): in the
 //! image, which is to be small and has none of the programs that they compare with.
 
-use crate::cli::Trial;
+use crate::command::Trial;
 use client::Exit;
 
 fn left_out() -> Result<(), Exit> {
@@ -10,16 +10,23 @@ fn left_out() -> Result<(), Exit> {
 }
 
 /// Says that there are none.
+///
+/// # Errors
+/// Always.
 pub fn list() -> Result<(), Exit> {
     left_out()
 }
 
 /// There are none.
+#[must_use]
 pub fn named() -> Vec<(String, String)> {
     Vec::new()
 }
 
 /// Says that there are none.
+///
+/// # Errors
+/// Always.
 pub fn run(_: Trial) -> Result<(), Exit> {
     left_out()
 }

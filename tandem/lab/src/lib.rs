@@ -1,8 +1,15 @@
-//! `tandem lab`: the published tables, rerun.
+//! `tandem lab`: the published tables, rerun; `tandem demo`: scenes that show what functions do.
+#![forbid(unsafe_code)]
 
-use crate::cli::{Attack, AttackKind, Demo, Lab, LabCommand};
-use crate::trials;
+pub mod command;
+#[cfg(feature = "experiments")]
+pub mod trials;
+#[cfg(not(feature = "experiments"))]
+#[path = "no_trials.rs"]
+pub mod trials;
+
 use client::{Exit, Output, output};
+use command::{Attack, AttackKind, Demo, Lab, LabCommand};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -32,6 +39,9 @@ fn emulate(asked: &link_command::command::Link) -> Result<(), Exit> {
 }
 
 /// Lists or runs experiments.
+///
+/// # Errors
+/// The words have no sense, or what they ask for has failed.
 pub fn lab(lab: Lab) -> Result<(), Exit> {
     match lab.command {
         LabCommand::List => trials::list(),
@@ -115,6 +125,9 @@ fn attack(asked: &Attack) -> Result<(), Exit> {
 }
 
 /// Lists the scenes, or plays one.
+///
+/// # Errors
+/// There is no such scene, or not everything in it went as it should.
 pub fn demo(asked: &Demo) -> Result<(), Exit> {
     let Some(name) = &asked.scene else { return scenes() };
     let Some(scene) = demo::scene(name) else {

@@ -42,6 +42,9 @@ pub struct Recording {
 
 impl Recording {
     /// Begins to record in `folder`, which is made if need be.
+    ///
+    /// # Errors
+    /// The folder, or the thread.
     pub fn start(section: &Mrt, folder: PathBuf) -> Result<Self, String> {
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let (sender, receiver) = channel();
