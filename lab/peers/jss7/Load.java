@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -68,9 +69,10 @@ final class Load {
      */
     public static void main(String[] words) throws Exception {
         boolean asks = words[0].equals("ask");
+        var link = new Node.Link(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
         var place = new Node.Place(
-                asks, Integer.parseInt(words[1]), Integer.parseInt(words[2]),
-                Integer.parseInt(words[3]), Integer.parseInt(words[4]), Long.parseLong(words[5]));
+                asks, List.of(link), Integer.parseInt(words[3]), Integer.parseInt(words[4]),
+                Long.parseLong(words[5]));
         Peer peer = Peer.of(place, new File(words[6]), true);
         System.out.println("ready");
         System.out.flush();

@@ -1,4 +1,5 @@
 import java.io.File;
+import java.util.List;
 import org.mobicents.protocols.api.IpChannelType;
 import org.mobicents.protocols.sctp.netty.NettySctpManagementImpl;
 import org.mobicents.protocols.ss7.indicator.NatureOfAddress;
@@ -19,8 +20,9 @@ import org.mobicents.protocols.ss7.sccp.parameter.GlobalTitle;
 import org.mobicents.protocols.ss7.sccp.parameter.SccpAddress;
 
 /**
- * A node of jSS7 up to SCCP: one IPSP over TCP, single exchange, that connects or is connected to.
- * National network, and titles of E.164 lead to the other node.
+ * A node of jSS7 up to SCCP: an IPSP over TCP, single exchange, that connects or is connected to.
+ * National network, and titles of E.164 lead to the other node. That may be several, which share
+ * the load of one point code: an association each.
  */
 final class Node {
     private static final String HOST = "127.0.0.1";
@@ -30,14 +32,19 @@ final class Node {
     final int own;
     final int far;
     private final SccpStackImpl sccp = new SccpStackImpl("sccp");
+    private final NettySctpManagementImpl transport;
 
-    /** Its place, and the ports of who listens and of who connects: jSS7 wants to know both. */
-    record Place(boolean connects, int port, int connecting, int own, int far, long context) {}
+    /** The ports of who listens and of who connects: jSS7 wants to know both. */
+    record Link(int listening, int connecting) {}
+
+    /** Its place: who listens has one port for all links. */
+    record Place(boolean connects, List<Link> links, int own, int far, long context) {}
 
     Node(Place place, File folder) throws Exception {
         own = place.own;
         far = place.far;
-        var m3ua = m3ua(place, transport(place, folder), folder);
+        transport = transport(place, folder);
+        var m3ua = m3ua(place, folder);
         sccp.setMtp3UserPart(1, m3ua);
         sccp.setPersistDir(folder.getPath());
         sccp.start();
@@ -49,7 +56,9 @@ final class Node {
             sccp.getSccpResource().addRemoteSsn(number, far, number, 0, false);
         }
         translate();
-        m3ua.startAsp("far");
+        for (int at = 0; at < place.links.size(); at++) {
+            m3ua.startAsp("far" + at);
+        }
     }
 
     private static NettySctpManagementImpl transport(Place place, File folder) throws Exception {
@@ -58,20 +67,28 @@ final class Node {
         transport.start();
         transport.setConnectDelay(200);
         transport.removeAllResourses();
-        if (place.connects) {
-            transport.addAssociation(
-                    HOST, place.connecting, HOST, place.port, "far", IpChannelType.TCP, null);
-        } else {
-            transport.addServer("own", HOST, place.port, IpChannelType.TCP, null);
-            transport.addServerAssociation(
-                    HOST, place.connecting, "own", "far", IpChannelType.TCP);
+        int listening = place.links.get(0).listening;
+        if (!place.connects) {
+            transport.addServer("own", HOST, listening, IpChannelType.TCP, null);
+        }
+        for (int at = 0; at < place.links.size(); at++) {
+            Link link = place.links.get(at);
+            if (place.connects) {
+                transport.addAssociation(
+                        HOST, link.connecting, HOST, link.listening, "far" + at,
+                        IpChannelType.TCP, null);
+            } else {
+                transport.addServerAssociation(
+                        HOST, link.connecting, "own", "far" + at, IpChannelType.TCP);
+            }
+        }
+        if (!place.connects) {
             transport.startServer("own");
         }
         return transport;
     }
 
-    private M3UAManagementImpl m3ua(
-            Place place, NettySctpManagementImpl transport, File folder) throws Exception {
+    private M3UAManagementImpl m3ua(Place place, File folder) throws Exception {
         var m3ua = new M3UAManagementImpl("m3ua", "lab");
         m3ua.setPersistDir(folder.getPath());
         m3ua.setTransportManagement(transport);
@@ -83,8 +100,10 @@ final class Node {
         var contexts = made.createRoutingContext(new long[] {place.context});
         m3ua.createAs(
                 "far", Functionality.IPSP, ExchangeType.SE, type, contexts, mode, 1, null);
-        m3ua.createAspFactory("far", "far");
-        m3ua.assignAspToAs("far", "far");
+        for (int at = 0; at < place.links.size(); at++) {
+            m3ua.createAspFactory("far" + at, "far" + at);
+            m3ua.assignAspToAs("far", "far" + at);
+        }
         m3ua.addRoute(far, own, SCCP, "far");
         return m3ua;
     }
@@ -101,6 +120,10 @@ final class Node {
         sccp.getRouter().addRule(
                 1, RuleType.SOLITARY, LoadSharingAlgorithm.Undefined, OriginationType.LOCAL,
                 made.createSccpAddress(to, all, 0, 0), "K", 1, -1, null, 0, null);
+    }
+
+    NettySctpManagementImpl transport() {
+        return transport;
     }
 
     SccpProvider provider() {

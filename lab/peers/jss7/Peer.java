@@ -1,15 +1,21 @@
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.io.PrintWriter;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.log4j.BasicConfigurator;
 import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
+import org.mobicents.protocols.api.Association;
+import org.mobicents.protocols.api.ManagementEventListener;
 import org.mobicents.protocols.asn.AsnOutputStream;
 import org.mobicents.protocols.ss7.cap.CAPStackImpl;
 import org.mobicents.protocols.ss7.cap.api.CAPApplicationContext;
@@ -46,7 +52,8 @@ import org.mobicents.protocols.ss7.sccp.parameter.SccpAddress;
  * jSS7 as HLR, VLR, USSD service, gsmSSF and gsmSCF. It tells on its standard output each primitive
  * that it hears: the name of the operation, and its parameter as jSS7 writes it again after reading.
  * A line on its standard input begins a dialogue: {@code sri}, {@code location}, {@code ussd},
- * {@code call}; with a second word by that title.
+ * {@code call}; with a second word by that title. After {@code hold} it says nothing in dialogues
+ * that stand, until {@code go}. Associations that come and go are told as well.
  */
 final class Peer implements InvocationHandler {
     private static final int HLR = 6;
@@ -65,6 +72,8 @@ final class Peer implements InvocationHandler {
     /** What could not be carried out, or was not what is said here. */
     final AtomicLong wrong = new AtomicLong();
     private final Map<Object, Begun> begun = new ConcurrentHashMap<>();
+    /** Dialogues in which it is to speak, while it says nothing; null: it speaks. */
+    private List<Object> held;
 
     /** With when it was due, and when what was asked for was heard: zero if it was not. */
     interface Released {
@@ -103,11 +112,13 @@ final class Peer implements InvocationHandler {
 
     private void listen() {
         Class<?>[] all = {
+            ManagementEventListener.class,
             MAPDialogListener.class, MAPServiceSmsListener.class, MAPServiceMobilityListener.class,
             MAPServiceSupplementaryListener.class, CAPDialogListener.class,
             CAPServiceCircuitSwitchedCallListener.class,
         };
         Object told = Proxy.newProxyInstance(Peer.class.getClassLoader(), all, this);
+        node.transport().addManagementEventListener((ManagementEventListener) told);
         map.addMAPDialogListener((MAPDialogListener) told);
         map.getMAPServiceSms().addMAPServiceListener((MAPServiceSmsListener) told);
         map.getMAPServiceMobility().addMAPServiceListener((MAPServiceMobilityListener) told);
@@ -139,7 +150,11 @@ final class Peer implements InvocationHandler {
                     : name.equals("hashCode") ? (Object) 7 : "listener";
         }
         try {
-            heard(name, words);
+            if (method.getDeclaringClass() == ManagementEventListener.class) {
+                transport(name, words);
+            } else {
+                heard(name, words);
+            }
         } catch (Exception cause) {
             wrong.incrementAndGet();
             tell("wrong " + cause);
@@ -147,10 +162,22 @@ final class Peer implements InvocationHandler {
         return null;
     }
 
+    private void transport(String name, Object[] words) {
+        switch (name) {
+            case "onAssociationUp" -> tell("up " + ((Association) words[0]).getName());
+            case "onAssociationDown" -> tell("down " + ((Association) words[0]).getName());
+            default -> {}
+        }
+    }
+
     private void heard(String name, Object[] words) throws Exception {
         switch (name) {
             case "onMAPMessage", "onCAPMessage", "onDialogAccept" -> {}
-            case "onDialogDelimiter" -> delimiter(words[0]);
+            case "onDialogDelimiter" -> {
+                if (!isHeld(words[0])) {
+                    delimiter(words[0]);
+                }
+            }
             case "onDialogRelease" -> over(words[0]);
             case "onDialogRequest" -> tell("begin " + context(words[0]));
             case "onDialogClose" -> tell("end");
@@ -295,6 +322,25 @@ final class Peer implements InvocationHandler {
         }
     }
 
+    private synchronized boolean isHeld(Object dialogue) {
+        return held != null && held.add(dialogue);
+    }
+
+    private synchronized void hold() {
+        held = new ArrayList<>();
+    }
+
+    private void go() throws Exception {
+        List<Object> all;
+        synchronized (this) {
+            all = held;
+            held = null;
+        }
+        for (Object dialogue : all) {
+            delimiter(dialogue);
+        }
+    }
+
     private void delimiter(Object it) throws Exception {
         if (it instanceof MAPDialog dialogue) {
             Object next = dialogue.getUserObject();
@@ -379,29 +425,38 @@ final class Peer implements InvocationHandler {
     }
 
     /**
-     * {@code connect} or {@code listen}, the port, the own point code and the other's, the routing
-     * context, a folder for what is kept: what passes is written to {@code tap} there.
+     * {@code connect} or {@code listen}, the own point code and the other's, the routing context, a
+     * folder for what is kept, and a port for each association: what passes is written to
+     * {@code tap} there.
      */
     public static void main(String[] words) throws Exception {
         boolean connects = words[0].equals("connect");
-        int port = Integer.parseInt(words[1]);
-        File folder = new File(words[5]);
-        String notes = new File(folder, "tap").getPath();
-        int listens = connects ? Tap.before(port, notes) : Tap.free();
-        int connecting = Tap.free();
+        File folder = new File(words[4]);
+        var notes = new PrintWriter(new File(folder, "tap"));
+        int[] ports = Arrays.stream(words).skip(5).mapToInt(Integer::parseInt).toArray();
+        var links = new ArrayList<Node.Link>();
+        int own = Tap.free();
+        for (int at = 0; at < ports.length; at++) {
+            int listens = connects ? Tap.before(ports[at], at, notes) : own;
+            links.add(new Node.Link(listens, Tap.free()));
+        }
         var place = new Node.Place(
-                connects, listens, connecting, Integer.parseInt(words[2]),
-                Integer.parseInt(words[3]), Long.parseLong(words[4]));
+                connects, links, Integer.parseInt(words[1]), Integer.parseInt(words[2]),
+                Long.parseLong(words[3]));
         Peer peer = of(place, folder, false);
-        if (!connects) {
-            Tap.behind(port, listens, connecting, notes);
+        for (int at = 0; at < ports.length && !connects; at++) {
+            Tap.behind(ports[at], own, links.get(at).connecting(), at, notes);
         }
         peer.tell("ready");
         var lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] ask = line.trim().split(" ");
             try {
-                peer.ask(ask[0], ask.length > 1 ? ask[1] : null, 0);
+                switch (ask[0]) {
+                    case "hold" -> peer.hold();
+                    case "go" -> peer.go();
+                    default -> peer.ask(ask[0], ask.length > 1 ? ask[1] : null, 0);
+                }
             } catch (Exception wrong) {
                 peer.tell("wrong " + wrong);
             }

@@ -6,36 +6,43 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.HexFormat;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Stands between jSS7 and whoever it speaks with, and writes down what passes, a line of hexadecimal
- * digits for what was read at once. To jSS7 it has a port that jSS7 knows, which another has not.
+ * Stands between jSS7 and whoever it speaks with, and writes down what passes, a line for what was
+ * read at once: its way, the number of the tap, that of the connection, hexadecimal digits. To jSS7
+ * it has a port that jSS7 knows, which another has not.
  */
 final class Tap {
+    private static final AtomicInteger CONNECTIONS = new AtomicInteger();
     private final ServerSocket listener;
     private final InetSocketAddress to;
     private final int from;
+    private final int number;
     private final PrintWriter notes;
 
-    private Tap(int listens, int to, int from, String file) throws IOException {
+    private Tap(int listens, int to, int from, int number, PrintWriter notes) throws IOException {
         var here = InetAddress.getByName("127.0.0.1");
         listener = new ServerSocket(listens, 8, here);
         this.to = new InetSocketAddress(here, to);
         this.from = from;
-        notes = new PrintWriter(file);
+        this.number = number;
+        this.notes = notes;
         var thread = new Thread(this::serve, "tap");
         thread.setDaemon(true);
         thread.start();
     }
 
     /** Before who connects to {@code to}; returns where it connects instead. */
-    static int before(int to, String file) throws IOException {
-        return new Tap(0, to, 0, file).listener.getLocalPort();
+    static int before(int to, int number, PrintWriter notes) throws IOException {
+        return new Tap(0, to, 0, number, notes).listener.getLocalPort();
     }
 
     /** Listens on a port, and connects from there to {@code to} by the port {@code from}. */
-    static void behind(int listens, int to, int from, String file) throws IOException {
-        new Tap(listens, to, from, file);
+    static void behind(int listens, int to, int from, int number, PrintWriter notes)
+            throws IOException {
+        new Tap(listens, to, from, number, notes);
     }
 
     /** A port that is free now. */
@@ -53,10 +60,11 @@ final class Tap {
                 other.bind(new InetSocketAddress(to.getAddress(), from));
                 other.setTcpNoDelay(true);
                 other.connect(to);
-                var back = new Thread(() -> pass(other, one, "<"), "tap back");
+                String names = " " + number + " " + CONNECTIONS.incrementAndGet() + " ";
+                var back = new Thread(() -> pass(other, one, "<" + names), "tap back");
                 back.setDaemon(true);
                 back.start();
-                pass(one, other, ">");
+                pass(one, other, ">" + names);
             } catch (IOException again) {
                 // Who connected tries once more.
             }
@@ -78,12 +86,11 @@ final class Tap {
         }
     }
 
-    private synchronized void note(String way, byte[] octets, int count) {
-        var line = new StringBuilder(way);
-        for (int at = 0; at < count; at++) {
-            line.append(String.format("%02x", octets[at]));
+    private void note(String way, byte[] octets, int count) {
+        String digits = HexFormat.of().formatHex(octets, 0, count);
+        synchronized (notes) {
+            notes.println(way + digits);
+            notes.flush();
         }
-        notes.println(line);
-        notes.flush();
     }
 }

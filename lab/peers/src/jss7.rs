@@ -28,12 +28,12 @@ const QUOTE_MAX: usize = 1_000;
 const START: Duration = Duration::from_secs(60);
 
 /// Where a node of jSS7 stands.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Jss7Spec {
-    /// It connects to `port`; else it listens there.
+    /// It connects to `ports`; else it listens there.
     pub connects: bool,
-    /// The port of who listens, on 127.0.0.1.
-    pub port: u16,
+    /// The ports of who listens, on 127.0.0.1: an association each.
+    pub ports: Vec<u16>,
     /// Its point code.
     pub own: u32,
     /// The point code of the other node.
@@ -42,12 +42,25 @@ pub struct Jss7Spec {
     pub context: u32,
 }
 
-/// A node of jSS7 that tells in lines what it hears: `message NAME OCTETS`, `begin`, `end`; it
-/// ends with the handle.
+/// What passed on an association.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// The place of its port among those of [`Jss7Spec`].
+    pub association: usize,
+    /// The number of the connection: an association that comes again has another one.
+    pub connection: u32,
+    /// Whether it came from who connected.
+    pub is_forth: bool,
+    /// What was read at once.
+    pub octets: Vec<u8>,
+}
+
+/// A node of jSS7 that tells in lines what it hears: `message NAME OCTETS`, `begin`, `end`, `up`
+/// and `down` of associations; it ends with the handle.
 #[derive(Debug)]
 pub struct Jss7 {
     /// What is said to it begins dialogues: `sri`, `location`, `ussd`, `call`, with a title or
-    /// without.
+    /// without. After `hold` it says nothing in dialogues that stand, until `go`.
     pub talk: Talk,
     folder: tempfile::TempDir,
 }
@@ -61,33 +74,35 @@ impl Jss7 {
         let folder = tempfile::tempdir()?;
         let mut words: Vec<OsString> = java(folder.path())?;
         let role = if spec.connects { "connect" } else { "listen" };
-        let numbers = [u32::from(spec.port), spec.own, spec.far, spec.context];
+        let numbers = [spec.own, spec.far, spec.context];
         words.extend(["Peer".into(), role.into()]);
         words.extend(numbers.map(|number| number.to_string().into()));
         words.push(folder.path().into());
+        words.extend(spec.ports.iter().map(|port| port.to_string().into()));
         let program = ProcessSpec::new("jss7", "java", folder.path()).with(words);
         let mut talk = Talk::start(&program)?;
         talk.hear("ready", START)?;
         Ok(Self { talk, folder })
     }
 
-    /// What passed on its association so far: whether it came from who connected, and the octets
-    /// that were read at once.
+    /// What passed on its associations so far, in this order.
     ///
     /// # Errors
     /// When the notes cannot be read.
-    pub fn passed(&self) -> anyhow::Result<Vec<(bool, Vec<u8>)>> {
+    pub fn passed(&self) -> anyhow::Result<Vec<Passed>> {
         let notes = fs::read_to_string(self.folder.path().join("tap"))?;
-        let octets = |digits: &str| -> Option<Vec<u8>> {
-            let pairs = digits.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).ok());
-            pairs.map(|it| u8::from_str_radix(it?, 16).ok()).collect()
-        };
-        let line = |line: &str| {
-            let (way, digits) = line.split_at_checked(1)?;
-            Some((way == ">", octets(digits)?))
-        };
-        Ok(notes.lines().filter_map(line).collect())
+        Ok(notes.lines().filter_map(passed).collect())
     }
+}
+
+/// A line of the notes; the last one may be cut off.
+fn passed(line: &str) -> Option<Passed> {
+    let mut words = line.split(' ');
+    let is_forth = words.next()? == ">";
+    let (association, connection) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let pairs = words.next()?.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).ok());
+    let octets = pairs.map(|it| u8::from_str_radix(it?, 16).ok()).collect::<Option<_>>()?;
+    Some(Passed { association, connection, is_forth, octets })
 }
 
 /// The first words for `java` to run a class of `lab/peers/jss7`, which is compiled into `folder`.

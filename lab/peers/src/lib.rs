@@ -20,7 +20,7 @@ mod talk;
 mod tsctp;
 
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
-pub use jss7::{Jss7, Jss7Spec, java};
+pub use jss7::{Jss7, Jss7Spec, Passed, java};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};
 pub use ng_client::{Ng, Reply, Says};
 pub use port::{free_port, wait_for_sip};

@@ -61,14 +61,19 @@ impl Asp {
         let end = Instant::now() + LONG;
         while !holds(self) {
             assert!(Instant::now() < end, "{what} has not come: {:?}", self.messages);
-            let mut octets = [0; 4_096];
-            let read = self.stream.read(&mut octets).unwrap_or(0);
-            self.buffer.extend_from_slice(&octets[..read]);
-            while let Framing::Message(length) = m3ua::codec::frame(&self.buffer) {
-                let message: Vec<u8> = self.buffer.drain(..length).collect();
-                self.messages.push(message.clone());
-                self.tell(m3ua::In::Message(self.peer, 0, Bytes::from(message)));
-            }
+            self.poll();
+        }
+    }
+
+    /// Takes what comes within a tenth of a second.
+    pub fn poll(&mut self) {
+        let mut octets = [0; 4_096];
+        let read = self.stream.read(&mut octets).unwrap_or(0);
+        self.buffer.extend_from_slice(&octets[..read]);
+        while let Framing::Message(length) = m3ua::codec::frame(&self.buffer) {
+            let message: Vec<u8> = self.buffer.drain(..length).collect();
+            self.messages.push(message.clone());
+            self.tell(m3ua::In::Message(self.peer, 0, Bytes::from(message)));
         }
     }
 

@@ -1,6 +1,11 @@
 //! A cluster of two signalling gateways as real processes, an ASP at each, an application at both:
 //! one of them is killed amid its dialogues, and all of them go on.
 
+mod instances;
+mod members;
+mod standing;
+mod stp;
+
 use crate::asp::{Asp, point_code};
 use bytes::Bytes;
 use m3ua::{In, Transfer};
@@ -9,8 +14,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tcap::codec::{Code, MessageType, TransactionId, Writer};
@@ -22,8 +29,12 @@ const CONTEXT: &[u8] = &[4, 0, 0, 1, 0, 20, 3];
 /// Dialogues that stand when a node is killed.
 const DIALOGUES: u32 = 200;
 
-fn section(node: u8, tcp: u16, nodes: [u16; 2]) -> String {
-    let [first, second] = nodes;
+/// The section of a node that listens there; the nodes of its cluster, each with its port.
+fn section(node: u8, tcp: u16, nodes: &[(u8, u16)]) -> String {
+    let nodes = nodes
+        .iter()
+        .map(|(number, port)| format!("{{ number = {number}, address = \"127.0.0.1:{port}\" }}"));
+    let nodes = nodes.collect::<Vec<_>>().join(", ");
     format!(
         r#"
 [site]
@@ -47,12 +58,27 @@ node = {node}
 key_file = "cluster.key"
 heartbeat_ms = 50
 detect_ms = 600
-nodes = [
-  {{ number = 1, address = "127.0.0.1:{first}" }},
-  {{ number = 2, address = "127.0.0.1:{second}" }},
-]
+rebalance_s = 1
+nodes = [{nodes}]
 "#
     )
+}
+
+fn spawn(folder: &Path) -> Child {
+    let mut command = Command::new(TANDEM);
+    command.args(["run", "site.toml"]).current_dir(folder).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// UDP ports of the loopback that nobody has just now.
+fn free_udp<const N: usize>() -> [u16; N] {
+    let held = [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    held.each_ref().map(|it| it.local_addr().unwrap().port())
+}
+
+/// TCP ports of it.
+fn free_tcp<const N: usize>() -> [u16; N] {
+    [(); N].map(|()| peers::free_port([127, 0, 0, 1].into()).unwrap().port())
 }
 
 /// A node of the cluster; killed when dropped.
@@ -77,12 +103,35 @@ impl Node {
         std::fs::write(&key, "0123456789abcdef0123456789abcdef\n").unwrap();
         std::fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
         std::fs::write(folder.path().join("site.toml"), text).unwrap();
-        let mut command = Command::new(TANDEM);
-        command.args(["run", "site.toml"]).current_dir(folder.path()).stderr(Stdio::null());
-        let node = Self { child: command.spawn().unwrap(), folder };
-        let waited = node.ctl(&["wait"]);
-        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+        let node = Self { child: spawn(folder.path()), folder };
+        node.wait();
         node
+    }
+
+    fn wait(&self) {
+        let waited = self.ctl(&["wait"]);
+        assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    }
+
+    /// Another configuration, by a commit.
+    fn commit(&self, text: &str) {
+        let file = self.folder.path().join("next.toml");
+        std::fs::write(&file, text).unwrap();
+        for words in [&["config", "load", file.to_str().unwrap()][..], &["config", "commit"]] {
+            let done = self.ctl(words);
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// It was killed, and comes back.
+    fn revive(&mut self) {
+        self.child = spawn(self.folder.path());
+        self.wait();
     }
 
     fn ctl(&self, words: &[&str]) -> Output {
@@ -223,13 +272,11 @@ fn came(asps: &mut [Asp]) -> BTreeMap<u32, (MessageType, Option<TransactionId>)>
 
 #[test]
 fn a_node_that_is_killed_costs_none_of_the_dialogues_that_stand() {
-    let udp = || std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let held = [udp(), udp()];
-    let nodes = [0, 1].map(|it| held[it].local_addr().unwrap().port());
-    drop(held);
-    let tcp = [(); 2].map(|()| peers::free_port([127, 0, 0, 1].into()).unwrap().port());
-    let first = Node::start(&section(1, tcp[0], nodes));
-    let second = Node::start(&section(2, tcp[1], nodes));
+    let [first, second] = free_udp();
+    let nodes = [(1, first), (2, second)];
+    let tcp = free_tcp::<2>();
+    let first = Node::start(&section(1, tcp[0], &nodes));
+    let second = Node::start(&section(2, tcp[1], &nodes));
     first.serves(24, true);
     second.serves(24, true);
     let _instances = [first.application(), second.application()];

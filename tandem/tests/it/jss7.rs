@@ -2,10 +2,11 @@
 //! what the other means, and tshark names the same. Needs Maven and Java (make setup); the first
 //! time it fetches jars.
 
-mod roles;
+pub mod roles;
+pub mod sequence;
+pub mod wire;
 
 use application::{Address, Program};
-use m3ua::codec::{Data, Framing, Message, MessageType, frame};
 use peers::{Jss7, Jss7Spec};
 use roles::{ANSWER, RELEASE, Roles, argument, begin, result, speech, written};
 use sccp::codec::{Digits, Title};
@@ -146,7 +147,7 @@ fn messages(jss7: &mut Jss7, count: usize) -> Vec<String> {
         let said = jss7.talk.heard();
         let mut found: Vec<String> = said.iter().filter(of).cloned().collect();
         let strange = |it: &&String| {
-            !["message ", "begin ", "end", "ready"].iter().any(|word| it.starts_with(word))
+            !["message ", "begin ", "end", "ready", "up "].iter().any(|word| it.starts_with(word))
         };
         assert_eq!(said.iter().find(strange), None, "{said:#?}");
         if found.len() >= count {
@@ -275,57 +276,11 @@ fn jss7_asks(jss7: &mut Jss7, [hlr, scf]: [Receiver<String>; 2]) {
     assert_eq!(messages(jss7, 8), expected);
 }
 
-/// MSUs that passed, as a classic pcap file of MTP3 (link type 141).
-fn pcap(jss7: &Jss7) -> Vec<u8> {
-    let mut file = Vec::new();
-    for word in [0xa1b2_c3d4u32, 0x0002_0004, 0, 0, 65_535, 141] {
-        file.extend_from_slice(&word.to_be_bytes());
-    }
-    let passed = jss7.passed().unwrap();
-    for way in [true, false] {
-        let all: Vec<u8> =
-            passed.iter().filter(|it| it.0 == way).flat_map(|it| it.1.clone()).collect();
-        let mut rest = &all[..];
-        while let Framing::Message(length) = frame(rest) {
-            let (message, behind) = rest.split_at(length);
-            rest = behind;
-            let message = Message::read(message).unwrap();
-            if message.kind != MessageType::Data {
-                continue;
-            }
-            let data = Data::of(&message).unwrap().protocol_data;
-            let label =
-                data.dpc.number() | data.opc.number() << 14 | u32::from(data.sls & 15) << 28;
-            let length = 5 + u32::try_from(data.payload.len()).unwrap();
-            for word in [0, 0, length, length] {
-                file.extend_from_slice(&word.to_be_bytes());
-            }
-            file.push(data.ni << 6 | data.si);
-            file.extend_from_slice(&label.to_le_bytes());
-            file.extend_from_slice(data.payload);
-        }
-    }
-    file
-}
-
 /// tshark names every operation of both directions, and finds nothing wrong.
-fn tshark(jss7: &Jss7, folder: &Path) {
-    let file = folder.join("passed.pcap");
-    std::fs::write(&file, pcap(jss7)).unwrap();
-    let fields = ["-e", "gsm_old.localValue", "-e", "camel.local", "-e", "_ws.expert.message"];
-    let mut command = Command::new("tshark");
-    command.args(["-o", "mtp3.standard:ITU", "-T", "fields", "-E", "separator=|"]);
-    let output = command.args(fields).arg("-r").arg(&file).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut operations = [Vec::new(), Vec::new()];
-    for line in text.lines() {
-        let parts: Vec<&str> = line.splitn(3, '|').collect();
-        for (of, part) in operations.iter_mut().zip(&parts) {
-            of.extend(part.split(',').filter(|it| !it.is_empty()).map(str::to_owned));
-        }
-        assert!(!parts[2].contains("BER Error") && !parts[2].contains("alformed"), "{text}");
-    }
-    let [map, cap] = operations.map(sorted);
+fn tshark(jss7: &Jss7, folder: &Path, jss7_connects: bool) {
+    let rows = wire::dissect(&wire::messages(jss7.passed().unwrap()), folder);
+    let all = |of: fn(&wire::Row) -> &Vec<String>| sorted(rows.iter().flat_map(of).cloned());
+    let (map, cap) = (all(|it| &it.map), all(|it| &it.cap));
     let code = |name: &str| map::Operation::named(name).unwrap().code().to_string();
     // Each both ways, asked and answered; two of the first.
     let of = |name: &str, count: usize| vec![code(name); count];
@@ -336,22 +291,23 @@ fn tshark(jss7: &Jss7, folder: &Path) {
         of("processUnstructuredSS-Request", 4),
         of("unstructuredSS-Request", 4),
     ];
-    assert_eq!(map, sorted(expected.concat()), "{text}");
+    assert_eq!(map, sorted(expected.concat()), "{rows:#?}");
     let code = |name: &str| cap::Operation::named(name).unwrap().code().to_string();
     let calls =
         ["initialDP", "requestReportBCSMEvent", "continue", "eventReportBCSM", "eventReportBCSM"];
-    assert_eq!(cap, sorted(calls.iter().flat_map(|it| vec![code(it); 2])), "{text}");
+    assert_eq!(cap, sorted(calls.iter().flat_map(|it| vec![code(it); 2])), "{rows:#?}");
+    assert_eq!(sequence::check(&rows, !jss7_connects).aborts, 0, "{rows:#?}");
 }
 
 fn beside(jss7_connects: bool) {
     let port = peers::free_port([127, 0, 0, 1].into()).unwrap().port();
     let site = Site::start(!jss7_connects, port);
-    let spec = Jss7Spec { connects: jss7_connects, port, own: 4, far: 3, context: 10 };
+    let spec = Jss7Spec { connects: jss7_connects, ports: vec![port], own: 4, far: 3, context: 10 };
     let mut jss7 = Jss7::start(spec).unwrap();
     site.wait();
     let heard = we_ask(&site, &mut jss7);
     jss7_asks(&mut jss7, heard);
-    tshark(&jss7, site.folder.path());
+    tshark(&jss7, site.folder.path(), jss7_connects);
 }
 
 #[test]
