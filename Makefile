@@ -28,6 +28,7 @@ PYTHON_PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem/python
 PYCRATE := 0.8.1
 GSMCODECS := 1.0.0
 PYTHON_DIAMETER := 0.9.0
+CASSANDRA_DRIVER := 3.30.1
 CARGO := cargo
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 TANDEM = $(TARGET)/release/tandem
@@ -38,7 +39,8 @@ TARGETS :=
 
 # The peers that are packages of Python; nothing of the system's own is touched.
 setup-python: setup
-	@for peer in pycrate==$(PYCRATE) gsmcodecs==$(GSMCODECS) python_diameter==$(PYTHON_DIAMETER); do \
+	@for peer in pycrate==$(PYCRATE) gsmcodecs==$(GSMCODECS) python_diameter==$(PYTHON_DIAMETER) \
+	  cassandra_driver==$(CASSANDRA_DRIVER); do \
 	  if [ -e $(PYTHON_PEERS)/$$(echo $$peer | sed s/==/-/).dist-info ]; then \
 	  echo "== setup: $$peer is there"; else echo "== setup: $$peer"; \
 	  /usr/bin/python3 -m pip install --quiet --disable-pip-version-check \

@@ -3,14 +3,12 @@
 //! The first use fetches its jars with Maven and keeps them with the user's caches; the program is
 //! `lab/peers/jss7`, which is compiled each time.
 
+use crate::jars::{jars, run};
 use crate::process::ProcessSpec;
 use crate::talk::Talk;
-use anyhow::Context;
-use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 const VERSION: &str = "jss7-8.0.112";
@@ -22,8 +20,6 @@ const SOURCES: [(&str, &str); 5] = [
     ("Tap.java", include_str!("../jss7/Tap.java")),
     ("Values.java", include_str!("../jss7/Values.java")),
 ];
-/// Octets of a failed command's words that are quoted.
-const QUOTE_MAX: usize = 1_000;
 /// For a Java machine to start and load all of it, however busy this one is.
 const START: Duration = Duration::from_secs(60);
 
@@ -110,7 +106,7 @@ fn passed(line: &str) -> Option<Passed> {
 /// # Errors
 /// When its jars cannot be had, or Java is missing.
 pub fn java(folder: &Path) -> anyhow::Result<Vec<OsString>> {
-    let jars = jars()?.join("*").display().to_string();
+    let jars = jars(VERSION, POM)?.join("*").display().to_string();
     for (name, text) in SOURCES {
         fs::write(folder.join(name), text)?;
     }
@@ -118,35 +114,4 @@ pub fn java(folder: &Path) -> anyhow::Result<Vec<OsString>> {
     let files = SOURCES.map(|(name, _)| name);
     run(folder, "javac", &[&["-d", &here, "-cp", &jars][..], &files].concat())?;
     Ok(["-cp".into(), format!("{here}:{jars}").into()].into())
-}
-
-/// The folder with its jars, fetched if they are not there yet.
-fn jars() -> anyhow::Result<PathBuf> {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    let all = cache.context("there is no HOME")?.join("tandem/java");
-    let kept = all.join(VERSION);
-    if !kept.exists() {
-        fs::create_dir_all(&all)?;
-        let work = tempfile::Builder::new().prefix("fetch-").tempdir_in(&all)?;
-        fs::write(work.path().join("pom.xml"), POM)?;
-        let to = format!("-DoutputDirectory={}", work.path().join("jars").display());
-        let words = ["--batch-mode", "--quiet", "dependency:copy-dependencies", &to];
-        run(work.path(), "mvn", &words).context("the jars of jSS7 cannot be had")?;
-        // Another process may have been sooner.
-        let moved = fs::rename(work.path().join("jars"), &kept);
-        anyhow::ensure!(moved.is_ok() || kept.exists(), "{} cannot be made", kept.display());
-    }
-    Ok(kept)
-}
-
-fn run(folder: &Path, program: &str, words: &[&str]) -> anyhow::Result<()> {
-    let output = Command::new(program).args(words).current_dir(folder).output();
-    let output = output.with_context(|| format!("{program} (Debian: maven, openjdk-17-jdk)"))?;
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    let from = said.len().saturating_sub(QUOTE_MAX);
-    let end = said.get(from..).unwrap_or(&said);
-    anyhow::ensure!(output.status.success(), "{program} ended with {}: {end}", output.status);
-    Ok(())
 }

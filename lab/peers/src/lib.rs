@@ -4,7 +4,9 @@
 //! output in a file, its end when the handle is dropped or the lab ends, however that comes about.
 #![forbid(unsafe_code)]
 
+mod cassandra;
 mod guest;
+mod jars;
 mod jss7;
 mod kamailio;
 mod ng_client;
@@ -19,6 +21,7 @@ mod sipp;
 mod talk;
 mod tsctp;
 
+pub use cassandra::{Cassandra, CassandraSpec};
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
 pub use jss7::{Jss7, Jss7Spec, Passed, java};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};

@@ -265,6 +265,14 @@ impl Process {
         Member::all(|own_group, id, _| own_group == group && i64::from(id) != group)
     }
 
+    /// Sends a signal to it alone.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(process) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended already.
+            let _ = kill_process(process, signal);
+        }
+    }
+
     /// Kills it and its children at once.
     pub fn kill(&mut self) {
         self.reaper.signal(Signal::KILL);

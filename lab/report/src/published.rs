@@ -140,7 +140,7 @@ pub fn gateway() -> Report {
     toml::from_str(GATEWAY).expect("the published figures are part of the program and tested")
 }
 
-/// The IP short message gateway's report, of which nothing is rerun yet.
+/// The IP short message gateway's report.
 #[must_use]
 pub fn ipsmgw() -> Report {
     toml::from_str(IPSMGW).expect("the published figures are part of the program and tested")

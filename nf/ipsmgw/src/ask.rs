@@ -7,6 +7,7 @@ use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
     LIMIT as LIMIT_OF_TRACE, PEER,
 };
+use keyed::StoreRow;
 use machine::Time;
 use mapsms::identity::Msisdn;
 use mapsms::rows::SUBSCRIBERS;
@@ -69,21 +70,6 @@ rows! {
         messages: usize,
     }
 
-    /// The store.
-    pub(crate) struct StoreRow {
-        /// The directory of its journal; nothing without one.
-        journal: Option<String>,
-        /// `open`, or `shut`: what stood in it is not known.
-        state: &'static str,
-        rows: usize,
-        octets: usize,
-        /// Octets of changes that are not on disk yet.
-        unsynced_octets: u64,
-        /// Octets of logs that could not be read when it was opened.
-        unread_octets: u64,
-        trouble: Option<String>,
-    }
-
     /// What is captured for the service assurance.
     pub(crate) struct SmsCaptureRow {
         collector: Option<String>,
@@ -144,7 +130,7 @@ questions! {
     /// The ways into the SS7 network.
     Ask "links" [] -> Vec<TcuLinkRow>, |it, asked| Ok(it.links.rows(asked.now));
     /// The store.
-    Ask "store" [] -> Vec<StoreRow>, |it, _| Ok(it.show_store());
+    Ask "store" [] -> Vec<StoreRow>, |it, _| Ok(vec![it.store.row()]);
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));
     /// What is captured for the service assurance.
@@ -316,19 +302,6 @@ impl ShortMessageGateway {
         Ok(vec![RetriedRow { messages }])
     }
 
-    fn show_store(&self) -> Vec<StoreRow> {
-        let status = self.store.status();
-        vec![StoreRow {
-            journal: self.config.journal.as_ref().map(|it| it.display().to_string()),
-            state: if status.is_open { "open" } else { "shut" },
-            rows: status.rows,
-            octets: status.octets,
-            unsynced_octets: status.unsynced,
-            unread_octets: status.unread,
-            trouble: status.trouble,
-        }]
-    }
-
     fn show_capture(&self, now: Time) -> Vec<SmsCaptureRow> {
         let capture = &self.wire.capture;
         vec![SmsCaptureRow {
@@ -355,28 +328,10 @@ impl ShortMessageGateway {
             let row = Condition::new("link-down", link, severity, text);
             rows.push(row.starting(is_starting).caused_by(UNREACHED));
         }
+        rows.extend(self.store.alarms());
         let status = self.store.status();
-        if let Some(why) = &status.trouble {
-            let what = if status.is_open {
-                "messages are refused: the journal cannot be written"
-            } else {
-                "registrations and messages are refused: the journal cannot be read"
-            };
-            let text = format!("{what}: {why}");
-            rows.push(
-                Condition::new("store-unwritable", "store", "critical", text).caused_by(STORAGE),
-            );
-        }
-        if status.unread > 0 {
-            let text = format!(
-                "{} octets of the journal could not be read when it was opened; they are kept \
-                 beside it",
-                status.unread
-            );
-            rows.push(Condition::new("store-unread", "store", "minor", text).caused_by(STORAGE));
-        }
         let (waiting, most) = (self.gateway.waiting().0, self.config.centre.messages_max as usize);
-        let limits = self.config.store_limits();
+        let limits = self.config.store.limits();
         if waiting >= most || status.rows >= limits.rows_max || status.octets >= limits.octets_max {
             let text = format!("the store is full: {waiting} messages wait, {} rows", status.rows);
             rows.push(Condition::new("store-full", "store", "critical", text).caused_by(STORAGE));

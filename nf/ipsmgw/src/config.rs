@@ -5,6 +5,7 @@ use crate::network::{NetworkKeys, SignallingKeys};
 use crate::records::CdrKeys;
 use crate::settings::{Home, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
+use keyed::config::StoreKeys;
 use machine::Duration;
 use machine::bucket::Rate;
 use mapsms::deposit::Local;
@@ -138,9 +139,9 @@ pub struct Ipsmgw {
     /// The key of that file.
     #[serde(skip)]
     pub capture_key: authentication::Password,
-    /// The directory of the journal, whole.
+    /// Where rows of the store stand.
     #[serde(skip)]
-    pub journal: Option<PathBuf>,
+    pub backend: keyed::Backend,
     /// The directory of records, whole.
     #[serde(skip)]
     pub cdr_folder: Option<PathBuf>,
@@ -226,29 +227,6 @@ impl Default for CentreKeys {
             messages_max: 1_000_000,
             messages_per_subscriber_max: 1_000,
         }
-    }
-}
-
-/// What outlives a restart: registrations and messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct StoreKeys {
-    /// Whether it is kept on disk. Without a journal a message is lost with the process, although
-    /// it was acknowledged.
-    pub journal: bool,
-    /// The directory of the journal, relative to the site's; absent: the function's name and
-    /// `.store`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-    /// Rows at most: two for each registration, one for each message.
-    pub rows_max: u32,
-    /// Octets of memory for them, megabytes.
-    pub memory_max_mb: u32,
-}
-
-impl Default for StoreKeys {
-    fn default() -> Self {
-        Self { journal: true, directory: None, rows_max: 4_000_000, memory_max_mb: 2_048 }
     }
 }
 
@@ -451,21 +429,6 @@ impl Ipsmgw {
         }
     }
 
-    /// What the store keeps.
-    #[must_use]
-    pub fn store_limits(&self) -> keyed::Limits {
-        let wide = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
-        let octets_max = wide(self.store.memory_max_mb).saturating_mul(1 << 20);
-        keyed::Limits { rows_max: wide(self.store.rows_max), octets_max }
-    }
-
-    /// The directory of the journal, as the section says it; none without one.
-    #[must_use]
-    pub fn store_directory(&self) -> Option<String> {
-        let made = || format!("{}.store", self.name);
-        self.store.journal.then(|| self.store.directory.clone().unwrap_or_else(made))
-    }
-
     /// What the capture takes of the section.
     #[must_use]
     pub fn capture_settings(&self) -> trail::Settings {
@@ -531,6 +494,9 @@ impl Ipsmgw {
         self.validate_centre(issues);
         self.validate_diameter(issues);
         self.validate_records(issues);
+        let mut store = Vec::new();
+        self.store.validate(&mut store);
+        issues.extend(store.into_iter().map(|it| it.under("store")));
         self.validate_numbers(issues);
     }
 
@@ -710,7 +676,7 @@ impl Ipsmgw {
     }
 
     fn validate_numbers(&self, issues: &mut Vec<Issue>) {
-        let (t, l, c, s) = (&self.timers, &self.limits, &self.centre, &self.store);
+        let (t, l, c) = (&self.timers, &self.limits, &self.centre);
         let checks = [
             ("timers.t1_ms", t.t1_ms, 10, 10_000),
             ("timers.t2_ms", t.t2_ms, t.t1_ms, 60_000),
@@ -729,8 +695,6 @@ impl Ipsmgw {
             ("centre.parts_max", c.parts_max.into(), 1, 255),
             ("centre.messages_max", c.messages_max, 1, 1 << 30),
             ("centre.messages_per_subscriber_max", c.messages_per_subscriber_max, 1, 1 << 20),
-            ("store.rows_max", s.rows_max, 16, 1 << 30),
-            ("store.memory_max_mb", s.memory_max_mb, 1, 1 << 20),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {

@@ -128,14 +128,14 @@ impl ShortMessageGateway {
         let limits = Limits { clients_max: half, servers_max: half };
         let timers = timers(&config);
         let settings = config.settings().expect("the section was checked");
-        let journal = config.journal.clone().map(|directory| keyed::Journal { directory });
+        let backend = config.backend.clone();
         let capture = Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings());
         Self {
             border: Border::new(&config.border(), now),
             transactions: Transactions::new(timers, limits, transactions, seed.shard, now),
             outs: Vec::new(),
             gateway: Gateway::new(settings, seeds, now),
-            store: Store::new(config.store_limits(), journal, STORE_PORT, now),
+            store: Store::new(config.store.limits(), backend, STORE_PORT, now),
             by_diameter: Applications::new(&config.by_diameter(), diameter),
             records: Recorder::new(&config, now),
             is_restored: false,
@@ -567,6 +567,12 @@ impl ShortMessageGateway {
         metrics.set(DoorMetric::Rows, status.rows as u64);
         metrics.set(DoorMetric::RowOctets, status.octets as u64);
         metrics.set(DoorMetric::RowsUnsynced, status.unsynced);
+        if let Some(shared) = status.shared {
+            metrics.set(DoorMetric::RowsAsked, shared.under_way as u64);
+            metrics.set(DoorMetric::RowsLate, shared.late as u64);
+            metrics.set(DoorMetric::RowsAnswered, shared.answered);
+            metrics.set(DoorMetric::RowsUnanswered, shared.failed);
+        }
         let counts = self.links.counts();
         metrics.set(DoorMetric::LinksDown, self.links.lacking().count() as u64);
         metrics.set(DoorMetric::Dialogues, self.links.dialogues() as u64);
@@ -696,7 +702,7 @@ impl Function for ShortMessageGateway {
         self.border.configure(&config.border(), &moved, now);
         self.transactions.set_timers(timers(&config));
         self.wire.capture.configure(config.capture_settings());
-        self.store.configure(config.store_limits());
+        self.store.configure(config.store.limits());
         self.by_diameter.configure(now, &config.by_diameter(), out);
         self.records.configure(&config, now, out);
         self.links.configure(now, &config.links(), out);

@@ -119,7 +119,7 @@ pub(crate) fn concerning(shard: u16, config: Arc<Ipsmgw>) -> Arc<Ipsmgw> {
     let mut own = Ipsmgw::clone(&config);
     own.limits.transactions_max = (own.limits.transactions_max / further).max(1);
     own.limits.flows_max = FLOWS;
-    (own.journal, own.cdr, own.cdr_folder) = (None, None, None);
+    (own.backend, own.cdr, own.cdr_folder) = (keyed::Backend::Memory, None, None);
     (own.diameter, own.hss, own.charging) = (None, None, None);
     own.link.clear();
     own.diameter_peer.clear();

@@ -41,7 +41,7 @@ event::metrics! {
         Rows = Gauge, "ipsmgw_store_rows";
         /// Octets of memory of those rows.
         RowOctets = Gauge, "ipsmgw_store_octets";
-        /// Octets of changes that are not on disk yet.
+        /// Octets of changes that are not on disk, or in the ring, yet.
         RowsUnsynced = Gauge, "ipsmgw_store_unsynced_octets";
         /// Links to signalling gateways that do not stand.
         LinksDown = Gauge, "ipsmgw_links_down";
@@ -59,6 +59,14 @@ event::metrics! {
         LinkUnread = Counter, "ipsmgw_link_messages_unread_total";
         /// Rows of the store that could not be read.
         RowsUnread = Counter, "ipsmgw_store_rows_unread_total";
+        /// Questions to the ring of the store that it has not answered yet.
+        RowsAsked = Gauge, "ipsmgw_store_ring_under_way";
+        /// Rows that the ring of the store has yet to be told.
+        RowsLate = Gauge, "ipsmgw_store_ring_late_rows";
+        /// Questions that the ring of the store has answered.
+        RowsAnswered = Counter, "ipsmgw_store_ring_answered_total";
+        /// Questions that the ring of the store has not answered, or not in time.
+        RowsUnanswered = Counter, "ipsmgw_store_ring_unanswered_total";
     }
 }
 

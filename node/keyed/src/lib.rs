@@ -1,5 +1,5 @@
 //! A store of rows that change and expire. A question is an effect of whoever has it, the answer
-//! comes later as an input: nobody waits for a disk.
+//! comes later as an input: nobody waits for a disk or for another machine.
 //!
 //! ```text
 //!   a shard                                           a thread of its own
@@ -7,6 +7,9 @@
 //!   Store::answer ←─ at once, or when it is on disk ←──── synced ─────────┘
 //!                 ←──────────── rows that stood ───── snapshot.N, log.N …   when it is opened
 //!                 ── every row, a few in each turn ─→ snapshot.N+1          when logs are long
+//!
+//!                   rows of this node: the same words ─→ own_rows ┐ Apache Cassandra, in place
+//!   Store::ask ─→ rows of all nodes ── questions ──────→ shared_rows ┘ of the files
 //! ```
 //! - A row is octets under a key of octets, until a time of the clock. Beyond limits in number and
 //!   in octets nothing more is taken; what stands stays.
@@ -18,21 +21,32 @@
 //! - What cannot be read fails closed: a damaged snapshot, a log that is missing, or damaged in
 //!   what was promised, are not passed over, the store stays shut. The end of a log that was cut
 //!   off by a crash was promised to nobody; it is kept beside.
+//! - A ring ([`Ring`]) holds two kinds of rows: those whose keys begin as its settings say are this
+//!   node's alone, in its memory and written to the ring as to a journal; all others are shared by
+//!   its nodes, and asked of the ring each time ([`SharedStatus`] says what happens without it).
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod asked;
+pub mod config;
+mod ear;
+mod embedded;
 mod files;
 mod journal;
 mod promises;
 mod record;
+mod ring;
+mod shared;
 mod store;
 mod table;
 mod words;
 mod writer;
 
 pub use journal::Journal;
-pub use store::{Limits, Status, Store};
+pub use ring::Ring;
+pub use shared::SharedStatus;
+pub use store::{Backend, Limits, Status, Store, StoreRow};
 pub use writer::SYNC_TIME;
 
 use machine::Time;
@@ -42,7 +56,7 @@ use machine::Time;
 pub enum Promise {
     /// When it is in memory.
     Memory,
-    /// When it is on disk.
+    /// When it is on disk, or in the ring.
     Disk,
 }
 
@@ -64,6 +78,24 @@ pub enum Question {
     },
     /// No row there any more; the answer has what was there.
     Take(Vec<u8>),
+}
+
+impl Question {
+    /// Which row it is about.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        match self {
+            Self::Get(key) | Self::Put { key, .. } | Self::Take(key) => key,
+        }
+    }
+
+    /// Octets of its key and its row.
+    fn octets(&self) -> usize {
+        match self {
+            Self::Get(key) | Self::Take(key) => key.len(),
+            Self::Put { key, row, .. } => key.len() + row.len(),
+        }
+    }
 }
 
 /// An answer.

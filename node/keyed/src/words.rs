@@ -1,4 +1,4 @@
-//! What a shard and the thread of its journal say to each other.
+//! What a shard and the thread of its journal or its ring say to each other.
 //!
 //! ```text
 //! word = letter · octets of what follows, 4 · that
@@ -16,6 +16,8 @@ pub(crate) const SNAPSHOT: u8 = b'b';
 pub(crate) const ROW: u8 = b'r';
 /// To the thread: the snapshot is whole.
 pub(crate) const WHOLE: u8 = b'w';
+/// To the thread of a ring: a question about a row that its nodes share ([`crate::asked::Asked`]).
+pub(crate) const ASKED: u8 = b'q';
 
 /// To the shard: a record that stood.
 pub(crate) const STOOD: u8 = b'o';
@@ -27,6 +29,9 @@ pub(crate) const SYNCED: u8 = b'd';
 pub(crate) const WANTED: u8 = b'a';
 /// To the shard: the snapshot stands; 8 octets say how many octets the journal has.
 pub(crate) const TAKEN: u8 = b't';
+
+/// To the shard: the answer of a ring to such a question ([`crate::asked::Told`]).
+pub(crate) const TOLD: u8 = b'e';
 
 const HEAD: usize = 5;
 

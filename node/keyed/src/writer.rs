@@ -1,19 +1,18 @@
 //! The thread of a journal: it reads what stands, appends what comes, and says when it is on disk.
 //! What waits together is written and synced together.
 
+use crate::ear::Ear;
 use crate::files::{Directory, Log};
 use crate::record::Record;
 use crate::words::{
     LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE, Words,
     number, number_of, word,
 };
-use driver::Waker;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What need not be on disk at once is there within this.
@@ -22,86 +21,13 @@ pub const SYNC_TIME: Duration = Duration::from_millis(50);
 const LOG_OCTETS: u64 = 64 << 20;
 /// Logs beyond which a start wants a snapshot.
 const LOGS_MAX: usize = 4;
-/// Octets that are told at once of what stood, and how many such pieces wait.
+/// Octets that are told at once of what stood.
 const PIECE: usize = 1 << 18;
-const PIECES_MAX: usize = 16;
 /// Octets that are written together.
 const TOGETHER: usize = 4 << 20;
 
-/// Words for the thread.
-pub(crate) struct Job(pub Vec<u8>);
-
-#[derive(Default)]
-struct Said {
-    words: Vec<Vec<u8>>,
-    why: Option<String>,
-    is_closed: bool,
-}
-
-/// What the thread has said and the shard has not heard.
-pub(crate) struct Ear {
-    said: Mutex<Said>,
-    room: Condvar,
-    bell: Waker,
-}
-
-impl Ear {
-    fn new() -> io::Result<Self> {
-        let bell = Waker::new()?;
-        bell.doze();
-        Ok(Self { said: Mutex::default(), room: Condvar::new(), bell })
-    }
-
-    /// Can be read when something was said.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
-    }
-
-    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was said, and why nothing more will be.
-    pub fn take(&self) -> (Vec<Vec<u8>>, Option<String>) {
-        self.bell.clear();
-        self.bell.doze();
-        let mut said = self.said();
-        self.room.notify_all();
-        (std::mem::take(&mut said.words), said.why.clone())
-    }
-
-    /// Why nothing more will be said.
-    pub fn why(&self) -> Option<String> {
-        self.said().why.clone()
-    }
-
-    /// Nobody listens any more.
-    pub fn close(&self) {
-        self.said().is_closed = true;
-        self.room.notify_all();
-    }
-
-    /// Says words, waiting for room; false if nobody listens.
-    fn say(&self, words: Vec<u8>) -> bool {
-        let mut said = self.said();
-        while said.words.len() >= PIECES_MAX && !said.is_closed {
-            said = self.room.wait(said).unwrap_or_else(PoisonError::into_inner);
-        }
-        said.words.push(words);
-        let is_heard = !said.is_closed;
-        drop(said);
-        self.bell.wake();
-        is_heard
-    }
-
-    fn end(&self, why: String) {
-        self.said().why = Some(why);
-        self.bell.wake();
-    }
-}
-
 /// Begins a thread for a directory.
-pub(crate) fn begin(directory: PathBuf) -> io::Result<(Sender<Job>, Arc<Ear>)> {
+pub(crate) fn begin(directory: PathBuf) -> io::Result<(Sender<Vec<u8>>, Arc<Ear>)> {
     let ear = Arc::new(Ear::new()?);
     let (jobs, queue) = channel();
     let own = Arc::clone(&ear);
@@ -171,7 +97,7 @@ impl Writer {
         })
     }
 
-    fn run(&mut self, queue: &Receiver<Job>) -> io::Result<()> {
+    fn run(&mut self, queue: &Receiver<Vec<u8>>) -> io::Result<()> {
         loop {
             let first = match self.since {
                 None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -179,13 +105,13 @@ impl Writer {
             };
             match first {
                 Ok(job) => {
-                    self.take(&job.0)?;
-                    let mut octets = job.0.len();
+                    self.take(&job)?;
+                    let mut octets = job.len();
                     while octets < TOGETHER
                         && let Ok(job) = queue.try_recv()
                     {
-                        octets += job.0.len();
-                        self.take(&job.0)?;
+                        octets += job.len();
+                        self.take(&job)?;
                     }
                     self.write()?;
                 }

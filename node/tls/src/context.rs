@@ -119,6 +119,12 @@ impl Context {
         Ok(Self { server, client, peer_name, verifies: spec.verify })
     }
 
+    /// What connections to servers are made from, for whoever speaks TLS by another library.
+    #[must_use]
+    pub fn client(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.client)
+    }
+
     /// Whether connections can be accepted.
     #[must_use]
     pub const fn accepts(&self) -> bool {

@@ -58,6 +58,7 @@ impl Kind for Ipsmgw {
     fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let own = self.tls.iter().flat_map(|it| tls::unusable(it, directory));
         let mut issues: Vec<Issue> = own.map(|it| it.under("tls")).collect();
+        issues.extend(self.store.unusable(directory).into_iter().map(|it| it.under("store")));
         let node = self.diameter.iter().flat_map(|it| by_diameter::unusable(it, directory));
         issues.extend(node.map(|it| it.under("diameter")));
         for (n, link) in self.link.iter().enumerate() {
@@ -75,9 +76,13 @@ impl Kind for Ipsmgw {
             let hint = "keep the network to the core private, or listen on TCP or TLS alone";
             found.push(Issue::new(format!("listen[{at}]"), what, hint));
         }
-        if !self.store.journal && self.mode == Mode::Local {
+        if !self.store.outlives() && self.mode == Mode::Local {
             let what = "messages are acknowledged though they are lost with the process";
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
+        }
+        if self.store.is_open() {
+            let what = "rows of subscribers and messages can be read and changed on the way";
+            found.push(Issue::new("store.nodes", what, "write tls_roots"));
         }
         let section = self.diameter_section();
         let diameter = section.iter().flat_map(by_diameter::exposures);
@@ -114,8 +119,8 @@ impl Kind for Ipsmgw {
             let files = link.tls.iter_mut().flat_map(|it| it.files());
             files.for_each(|(_, name)| *name = tls::located(directory, name));
         }
-        let journal = self.store_directory();
-        section.journal = journal.map(|it| tls::located(directory, &it).into());
+        let backend = self.store.backend(&self.name, &[ipsmgw::MESSAGES], directory);
+        section.backend = backend.map_err(|issue| issue.under("store"))?;
         let records = self.cdr_directory();
         section.cdr_folder = records.map(|it| tls::located(directory, &it).into());
         Ok(section)
@@ -138,8 +143,7 @@ impl Kind for Ipsmgw {
                 "signalling.correlation_prefix",
                 self.signalling.correlation_prefix == new.signalling.correlation_prefix,
             ),
-            ("store.journal", self.store.journal == new.store.journal),
-            ("store.directory", self.store.directory == new.store.directory),
+            ("store", self.store.is_where(&new.store)),
             ("limits.flows_max", self.limits.flows_max == new.limits.flows_max),
             (
                 "limits.transactions_max",

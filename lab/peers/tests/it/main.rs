@@ -7,5 +7,11 @@ mod linux;
 mod malformed;
 mod node;
 mod peer;
+mod ring;
 mod usrsctp;
 mod usrsctp_ip;
+
+#[path = "../../../../node/keyed/tests/it/laws.rs"]
+mod laws;
+#[path = "../../../../node/keyed/tests/it/world.rs"]
+mod world;

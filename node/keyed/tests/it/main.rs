@@ -2,4 +2,5 @@
 
 mod backends;
 mod crashes;
+mod laws;
 mod world;

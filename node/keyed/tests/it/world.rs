@@ -1,11 +1,13 @@
-//! A store with its channel, as a shard drives it.
+//! A store with its channel, as a shard drives it. Also a module of lab/peers' tests, where the same
+//! laws are held before a real Cassandra.
+#![allow(dead_code, reason = "two programs have it, and neither needs all")]
 
 use channel::{Absent, Came, Channel};
-use keyed::{Answer, Journal, Limits, Promise, Question, Store};
+use keyed::{Answer, Backend, Journal, Limits, Promise, Question, Store};
 use machine::Time;
 use runtime::{ChannelEvent, ChannelOrder, Effects, In, PortId};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// For what the thread of a journal does.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -15,6 +17,10 @@ pub const LIMITS: Limits = Limits { rows_max: 5_000, octets_max: 8 << 20 };
 pub struct World {
     pub store: Store,
     pub now: Time,
+    /// What the keys of its rows begin with.
+    pub begin: String,
+    limits: Limits,
+    backend: Backend,
     channel: Option<Box<dyn Channel>>,
     news: Vec<Result<(), String>>,
     tickets: u64,
@@ -22,19 +28,50 @@ pub struct World {
 
 impl World {
     pub fn new(limits: Limits, directory: Option<&Path>) -> Self {
-        let now = Time::from_millis(1_000);
-        let journal = directory.map(|it| Journal { directory: it.to_owned() });
-        let store = Store::new(limits, journal, PORT, now);
-        let mut world = Self { store, now, channel: None, news: Vec::new(), tickets: 0 };
+        let journal = |it: &Path| Backend::Journal(Journal { directory: it.to_owned() });
+        Self::with(limits, directory.map_or(Backend::Memory, journal))
+    }
+
+    pub fn with(limits: Limits, backend: Backend) -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("it is later");
+        let now = Time::ZERO + since;
+        let mut world = Self {
+            store: Store::new(limits, backend.clone(), PORT, now),
+            now,
+            begin: String::new(),
+            limits,
+            backend,
+            channel: None,
+            news: Vec::new(),
+            tickets: 0,
+        };
         world.turn();
+        world
+    }
+
+    /// The same once more, when this one has ended.
+    pub fn again(self) -> Self {
+        let (limits, backend, begin) = (self.limits, self.backend.clone(), self.begin.clone());
+        drop(self);
+        let mut world = Self { begin, ..Self::with(limits, backend) };
+        world.open();
         world
     }
 
     /// What stood is read.
     pub fn opened(limits: Limits, directory: Option<&Path>) -> Self {
         let mut world = Self::new(limits, directory);
-        world.until(|it| it.store.status().is_open);
+        world.open();
         world
+    }
+
+    pub fn open(&mut self) {
+        self.until(|it| it.store.status().is_open || it.store.status().trouble.is_some());
+        assert_eq!(self.store.status().trouble, None);
+    }
+
+    pub fn key(&self, key: &str) -> Vec<u8> {
+        format!("{}{key}", self.begin).into_bytes()
     }
 
     /// One turn of a shard.
@@ -115,19 +152,19 @@ impl World {
     }
 
     pub fn put(&mut self, key: &str, row: &str, seconds: u64, promise: Promise) -> bool {
-        let (key, row) = (key.as_bytes().to_vec(), row.as_bytes().to_vec());
+        let (key, row) = (self.key(key), row.as_bytes().to_vec());
         let until = self.now + Duration::from_secs(seconds);
         self.ask(Question::Put { key, row, until, promise }) != Answer::Failed
     }
 
     pub fn row(&mut self, key: &str) -> Option<String> {
-        match self.ask(Question::Get(key.as_bytes().to_vec())) {
+        match self.ask(Question::Get(self.key(key))) {
             Answer::Row(row) => row.map(|it| String::from_utf8(it).expect("it is text")),
             Answer::Failed => panic!("the store is shut"),
         }
     }
 
     pub fn take(&mut self, key: &str) -> Answer {
-        self.ask(Question::Take(key.as_bytes().to_vec()))
+        self.ask(Question::Take(self.key(key)))
     }
 }

@@ -231,6 +231,7 @@ pages! {
     security "docs/security.md";
     session_controller "docs/sbc.md";
     signalling_gateway "docs/ss7.md";
+    store "docs/store.md";
     tcap "docs/tcap.md";
     transcoding "docs/media-transcoding.md";
 }
