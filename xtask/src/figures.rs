@@ -100,6 +100,11 @@ const RUNS: &[Run] = &[
         kept: &["sctp-throughput"],
     },
     Run {
+        heading: "Short messages",
+        command: "tandem lab run ipsmgw --json >target/figures/ipsmgw.json",
+        kept: &["ipsmgw"],
+    },
+    Run {
         heading: "Virtual service router",
         command: "tandem lab run router --output target/figures",
         kept: &[

@@ -8,8 +8,13 @@ pub use report::{
     Asked, Experiment, Options, Outcome, Peer, Plane, Reflection, Row, Takes, thousands,
 };
 
-const REPORTS: [&[Experiment]; 4] =
-    [sbc::EXPERIMENTS, ss7::EXPERIMENTS, router::EXPERIMENTS, hardening::EXPERIMENTS];
+const REPORTS: [&[Experiment]; 5] = [
+    sbc::EXPERIMENTS,
+    ss7::EXPERIMENTS,
+    router::EXPERIMENTS,
+    messages::EXPERIMENTS,
+    hardening::EXPERIMENTS,
+];
 
 /// Every experiment, in the order of the reports.
 pub fn list() -> impl Iterator<Item = &'static Experiment> {
@@ -44,7 +49,7 @@ mod tests {
     #[test]
     fn every_name_is_taken_once() {
         let names: HashSet<_> = list().map(|experiment| experiment.name).collect();
-        assert_eq!((names.len(), list().count()), (31, 31));
+        assert_eq!((names.len(), list().count()), (32, 32));
     }
 
     /// Rows as an experiment gives them: those of its published table, or one of its own.

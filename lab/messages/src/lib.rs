@@ -1,0 +1,27 @@
+//! The report on the IP short message gateway: nodes between an S-CSCF and an SS7 network, one
+//! experiment a file.
+//!
+//! ```text
+//!   Load: S-CSCF with terminals ══ SIP, UDP ══ node 1, 2, 3 ══ links ══ signalling gateway
+//!         HLR, service centre, MSC ══ Unix sockets ═══════════════════════╝
+//!   core 0, the lab                            core 1                   core 0
+//! ```
+#![forbid(unsafe_code)]
+
+mod application;
+mod figures;
+mod gateway;
+mod load;
+mod map_texts;
+mod nodes;
+mod sip_texts;
+
+use report::{Experiment, Takes};
+
+/// The experiments, in the order of the report.
+pub const EXPERIMENTS: &[Experiment] = &[Experiment::new(
+    "ipsmgw",
+    "sessions a second of short messages and registrations, and how long each takes",
+    gateway::run,
+)
+.taking(&[Takes::Plane])];
