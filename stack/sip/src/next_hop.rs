@@ -176,6 +176,11 @@ impl NextHops {
                     let (target, probe_at) = (endpoint.target, endpoint.probe_at);
                     *endpoint = Endpoint { target, probe_at, awaited: false, ..known.clone() };
                 }
+                if hop.interval == Duration::ZERO {
+                    // Nobody asks it any more whether it is up.
+                    endpoint.probe_at = Time::MAX;
+                    (endpoint.health, endpoint.failures) = (Health::Up, 0);
+                }
             }
         }
         self.count_down();

@@ -179,3 +179,19 @@ fn the_answer_to_a_probe_says_nothing_about_the_target_that_took_its_place() {
     world.receive(BOB, CORE, &respond(&probe, "503 Service Unavailable", "p", "", ""));
     assert_eq!(failures(&mut world), 0, "nor its failure");
 }
+
+#[test]
+fn a_target_that_was_down_takes_calls_when_it_is_probed_no_more() {
+    let site = SITE.replacen("probe_interval_s = 0", "probe_interval_s = 10", 1);
+    let mut world = World::new(&site);
+    for _ in 0..40 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!(world.ask("next-hops", &[])[0]["state"], "down");
+    world.configure(SITE);
+    assert_eq!(world.ask("next-hops", &[])[0]["state"], "up");
+    assert!(world.ask("alarms", &[]).as_array().unwrap().is_empty());
+    world.sent.clear();
+    world.receive(ALICE, ACCESS, &Caller::new("u1").request("INVITE", "", SDP));
+    world.expect(BOB, "INVITE");
+}
