@@ -218,6 +218,9 @@ impl Path {
 
     fn sound(&mut self, now: Time, played: &Played<'_>, scratch: &mut Scratch, out: &mut Output) {
         let &Played { header: Header { timestamp, .. }, payload, lost } = played;
+        if self.digits.is_toning(now) {
+            return;
+        }
         // A payload that is none costs nothing but to be found out.
         if let Ok(ticks) = self.decoder.ticks(payload)
             && !self.budget.takes(now, self.from.format.codec.lasts(ticks))

@@ -25,6 +25,11 @@ const PAUSE_MS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(PAUSE_MS as u64);
 /// Milliseconds of tones that one event adds at most.
 const STEP_MS_MAX: u32 = 200;
+/// Of an event's begin sound may have been played that came before it: so much of it is no tone.
+const BEGUN_MS_MAX: u32 = 20;
+/// An event of which nothing came for so long has ended: senders tell of it every 50 ms or more
+/// often (RFC 4733 §2.5.1.2).
+const GONE: Duration = Duration::from_millis(200);
 
 /// How digits go on.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +71,10 @@ struct Toned {
     tones: Tones,
     made_ms: u32,
     is_over: bool,
+    /// Sound came behind it: its end, told again, is nothing new.
+    is_past: bool,
+    /// When its last packet came.
+    at: Time,
 }
 
 /// A digit that is played by time.
@@ -118,8 +127,13 @@ impl DigitsOf {
     }
 
     /// Whether tones stand in the place of what the sender says beside its event.
-    pub(super) const fn is_in_tone(&self) -> bool {
-        self.toned.is_some()
+    pub(super) fn is_in_tone(&self) -> bool {
+        self.toned.as_ref().is_some_and(|it| !it.is_past)
+    }
+
+    /// Whether that event goes on: nothing beside it is heard, wherever it stands.
+    pub(super) fn is_toning(&self, now: Time) -> bool {
+        self.toned.as_ref().is_some_and(|it| !it.is_over && now < it.at + GONE)
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
@@ -222,12 +236,18 @@ impl Path {
             let volume = if event.volume == 0 { VOLUME } else { event.volume };
             let Some(tones) = Tones::new(event.code, volume, rate) else { return };
             let ahead = timestamp.wrapping_sub(self.expected.unwrap_or(timestamp));
-            if ahead > 0 && ahead <= u32::MAX / 2 {
+            let is_behind = ahead > u32::MAX / 2;
+            if ahead > 0 && !is_behind {
                 self.pause(now, ahead, out);
             }
-            self.digits.toned = Some(Toned { timestamp, tones, made_ms: 0, is_over: false });
+            let begun = if is_behind { ahead.wrapping_neg() } else { 0 };
+            let made_ms = (begun / (self.from.format.codec.clock() / 1_000)).min(BEGUN_MS_MAX);
+            let (is_over, is_past) = (false, false);
+            let toned = Toned { timestamp, tones, made_ms, is_over, is_past, at: now };
+            self.digits.toned = Some(toned);
         }
         let Some(toned) = self.digits.toned.as_mut().filter(|it| !it.is_over) else { return };
+        toned.at = now;
         let least = if event.is_end { u32::from(*PLAYED_MS.start()) } else { 0 };
         let step = lasted_ms.max(least).saturating_sub(toned.made_ms).min(STEP_MS_MAX);
         if !self.budget.takes(now, Duration::from_millis(step.into())) {
@@ -246,7 +266,9 @@ impl Path {
     /// Sound of the sender: where tones are listened for, digits are taken out of it.
     pub(super) fn hear(&mut self, now: Time, scratch: &mut Scratch, out: &mut Output) {
         // Sound behind an event: what that played as tones is over.
-        self.digits.toned = self.digits.toned.take().filter(|it| !it.is_over);
+        if let Some(toned) = &mut self.digits.toned {
+            toned.is_past = toned.is_over;
+        }
         let Some(tones) = &mut self.digits.tones else { return };
         scratch.narrow.clear();
         tones.resampler.resample(&scratch.samples, &mut scratch.narrow);

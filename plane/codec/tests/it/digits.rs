@@ -94,6 +94,57 @@ fn an_event_is_heard_as_tones_where_the_other_side_has_no_events() {
     }
 }
 
+/// As baresip does it: its sound goes on beside the event, in the same row of numbers. Digit by
+/// digit, and no more sound leaves than time has passed.
+#[test]
+fn events_beside_sound_that_goes_on_are_tones_in_its_place() {
+    for sound_first in [true, false] {
+        let ends = [with_events(end(Codec::Pcma, ""), 8_000), end(Codec::Pcmu, "")];
+        let mut bed = Bed::new(ends).expect("nothing is needed");
+        let (_, packets) = coded(&ends[0], ends[1].format.codec, 20);
+        let mut sequence = 0;
+        let mut send = |bed: &mut Bed, header: Header, payload: &[u8]| {
+            bed.packet(Side::A, Header { sequence, ..header }, payload);
+            sequence += 1;
+        };
+        let digits = [1, 5, 9, 11, 0, 3];
+        for turn in 0..150_u32 {
+            let (header, payload) = &packets[turn as usize % packets.len()];
+            let header = Header { timestamp: turn * 160, ..*header };
+            if sound_first {
+                send(&mut bed, header, payload);
+            }
+            // A digit of 200 ms in every 400, and its end three times.
+            let (place, at) = (turn / 20, turn % 20);
+            if let Some(code) = digits.get(place as usize).filter(|_| (5..18).contains(&at)) {
+                let (begun, last) = (place * 20 + 5, (at - 5).min(10));
+                let (is_end, duration) = (at > 14, (last * 160) as u16);
+                let event = Event { code: *code, is_end, volume: 10, duration };
+                let event_header =
+                    Header { payload_type: 101, timestamp: begun * 160, marker: at == 5, ..header };
+                send(&mut bed, event_header, &event.octets());
+            }
+            if !sound_first {
+                send(&mut bed, header, payload);
+            }
+            bed.pass(20);
+        }
+        let left = bed.take(Side::B);
+        let heard = heard(left.iter().map(|it| it.1.clone()));
+        let codes: Vec<u8> = heard
+            .iter()
+            .filter_map(|it| if let Heard::Began { code, .. } = it { Some(*code) } else { None })
+            .collect();
+        assert_eq!(codes, digits, "{heard:?}");
+        for it in &heard {
+            if let Heard::Ended { lasted, .. } = it {
+                assert!((160 * 8..=210 * 8).contains(lasted), "{heard:?}");
+            }
+        }
+        assert!((140..=150).contains(&left.len()), "{}", left.len());
+    }
+}
+
 #[test]
 fn tones_become_an_event_and_are_taken_out_of_the_sound() {
     for from in [Codec::Pcmu, Codec::G722] {
