@@ -19,10 +19,10 @@ PACKAGE_PACKAGES := crun lintian podman skopeo
 TEST_PACKAGES := baresip-core bgpdump bird2 ca-certificates chromium clang curl dpdk-dev ethtool \
 	exabgp ffmpeg freediameter-extensions freediameterd frr gir1.2-gst-plugins-bad-1.0 gobgpd \
 	gstreamer1.0-nice gstreamer1.0-plugins-bad gstreamer1.0-plugins-good iperf3 iproute2 iputils-ping \
-	kamailio kamailio-ims-modules kamailio-presence-modules kamailio-tls-modules libsrtp2-1 \
-	libusrsctp-dev libusrsctp-examples llvm maven openbgpd openjdk-17-jdk-headless openssl pmacct \
-	procps prometheus python3-aiortc python3-cryptography python3-gst-1.0 python3-pip python3-scapy \
-	qemu-system-x86 rtpengine-daemon stayrtr systemd traceroute tshark
+	kamailio kamailio-ims-modules kamailio-presence-modules kamailio-tls-modules libspandsp2 \
+	libsrtp2-1 libusrsctp-dev libusrsctp-examples llvm maven openbgpd openjdk-17-jdk-headless openssl \
+	pmacct procps prometheus python3-aiortc python3-cryptography python3-gst-1.0 python3-pip \
+	python3-pylibsrtp python3-scapy qemu-system-x86 rtpengine-daemon stayrtr systemd traceroute tshark
 # What PyPI has and Debian has not, where tests look for it.
 PYTHON_PEERS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem/python
 PYCRATE := 0.8.1

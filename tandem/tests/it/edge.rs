@@ -2,13 +2,17 @@
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 
 mod bundle;
+mod digits;
+mod fax;
 mod igp;
 mod ims_pair;
+mod keyed;
 mod media;
 mod pair;
 mod phones;
 mod services;
 mod shared;
+mod sipp;
 mod tracked;
 mod web;
 

@@ -1,6 +1,7 @@
 //! Simulated worlds by seed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod calls;
 mod endpoints;
 mod laws;
 mod m3ua;

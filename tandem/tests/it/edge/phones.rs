@@ -82,8 +82,8 @@ pub(super) const CORE: &str = "media = { anchor = true }";
 const WITH_CHECKS: &str = r#"media = { anchor = true, srtp = "optional", ice = "accept" }"#;
 
 /// Alice hears Bob's tone, and Bob hers. Hertz.
-const ALICE: u32 = 440;
-const BOB: u32 = 880;
+pub(super) const ALICE: u32 = 440;
+pub(super) const BOB: u32 = 880;
 
 /// What came in: samples of one channel, and how many of them a second has.
 #[derive(Default)]
@@ -110,7 +110,7 @@ impl Recording {
 }
 
 /// baresip in a host's namespace: a sine goes out, what comes in is recorded.
-struct Phone<'a> {
+pub(super) struct Phone<'a> {
     host: &'a Host,
     program: Child,
     folder: PathBuf,
@@ -118,7 +118,12 @@ struct Phone<'a> {
 
 impl<'a> Phone<'a> {
     /// `more` are parameters of the account, as `;mediaenc=srtp-mand`.
-    fn start(scene: &Scene, host: &'a Host, [name, address, proxy]: [&str; 3], tone: u32) -> Self {
+    pub fn start(
+        scene: &Scene,
+        host: &'a Host,
+        [name, address, proxy]: [&str; 3],
+        tone: u32,
+    ) -> Self {
         Self::with(scene, host, [name, address, proxy, ""], tone)
     }
 
@@ -132,11 +137,16 @@ impl<'a> Phone<'a> {
     }
 
     /// One that has this codec and no other.
-    fn speaking(
+    fn speaking(scene: &Scene, host: &'a Host, account: [&str; 5], tone: u32) -> Self {
+        Self::playing(scene, host, account, &format!("ausine,{tone}"))
+    }
+
+    /// One whose sound is a module's: its name, and what it makes it of.
+    pub fn playing(
         scene: &Scene,
         host: &'a Host,
         [name, address, proxy, more, codec]: [&str; 5],
-        tone: u32,
+        sound: &str,
     ) -> Self {
         let folder = scene.folder.path().join(name);
         // Another one stood there before.
@@ -149,12 +159,15 @@ impl<'a> Phone<'a> {
             _ => "g711.so",
         };
         let place = folder.display();
+        // A file is played as it is.
+        let is_file = sound.starts_with("aufile");
+        let (rate, channels) = if is_file { (8_000, 1) } else { (48_000, 2) };
         let text = format!(
-            "sip_listen {address}:5060\naudio_source ausine,{tone}\nausrc_srate 48000\n\
-             ausrc_channels 2\naudio_player aubridge,none\nauplay_srate 8000\nauplay_channels 1\n\
-             module_path /usr/lib/baresip/modules\nmodule {module}\nmodule ausine.so\n\
-             module aubridge.so\nmodule sndfile.so\nsnd_path {place}\nmodule srtp.so\n\
-             module ice.so\n\
+            "sip_listen {address}:5060\naudio_source {sound}\nausrc_srate {rate}\n\
+             ausrc_channels {channels}\naudio_player aubridge,none\nauplay_srate 8000\n\
+             auplay_channels 1\nmodule_path /usr/lib/baresip/modules\nmodule {module}\n\
+             module ausine.so\nmodule aufile.so\nmodule aubridge.so\n\
+             module sndfile.so\nsnd_path {place}\nmodule srtp.so\nmodule ice.so\n\
              module_tmp uuid.so\nmodule_tmp account.so\nmodule_app menu.so\nmodule_app cons.so\n\
              cons_listen 127.0.0.1:5555\nringback_disabled yes\nmenu_bell no\n"
         );
@@ -171,23 +184,31 @@ impl<'a> Phone<'a> {
         program.arg(&folder).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let phone = Self { host, program: program.spawn().unwrap(), folder };
         awaited(scene, "baresip is installed (make setup) and ready", || {
-            let said = fs::read(phone.folder.with_extension("log")).unwrap_or_default();
-            words(&said).contains("baresip is ready").then_some(())
+            phone.log().contains("baresip is ready").then_some(())
         });
         phone
     }
 
     /// Keys and commands of its console, by UDP.
-    fn keys(&self, keys: &str) {
+    pub fn keys(&self, keys: &str) {
         let send = "printf '%b' \"$0\" > /dev/udp/127.0.0.1/5555";
         assert!(self.host.run(&["bash", "-c", send, keys]).status.success());
     }
 
+    /// The newest recording of what comes in.
+    pub fn recording(&self) -> Option<PathBuf> {
+        let files = fs::read_dir(&self.folder).unwrap().flatten().map(|entry| entry.path());
+        files.filter(|path| path.to_string_lossy().ends_with("-dec.wav")).max()
+    }
+
+    /// What it has said of itself.
+    pub fn log(&self) -> String {
+        words(&fs::read(self.folder.with_extension("log")).unwrap_or_default())
+    }
+
     /// Samples that came in so far, in the newest recording.
     fn heard(&self) -> Recording {
-        let files = fs::read_dir(&self.folder).unwrap().flatten().map(|entry| entry.path());
-        let newest = files.filter(|path| path.to_string_lossy().ends_with("-dec.wav")).max();
-        let octets = newest.map(|path| fs::read(path).unwrap()).unwrap_or_default();
+        let octets = self.recording().map(|path| fs::read(path).unwrap()).unwrap_or_default();
         Recording::read(&octets)
     }
 
@@ -266,25 +287,25 @@ fn host(scene: &Scene, device: &str, address: &str, controller: &str) -> Host {
 }
 
 /// Both hear one another.
-fn talk(scene: &Scene, [alice, bob]: [&Phone; 2], when: &str) {
+pub(super) fn talk(scene: &Scene, [alice, bob]: [&Phone; 2], when: &str) {
     alice.hears(scene, BOB, when);
     bob.hears(scene, ALICE, when);
 }
 
 /// The only stream that stands, once it is `wanted`.
-fn stream(scene: &Scene, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub(super) fn stream(scene: &Scene, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     awaited(scene, what, || scene.rows(&["streams"]).pop().filter(&wanted))
 }
 
 /// Alice hangs up: nothing stands, and the pairs are given back.
-fn hang_up(scene: &Scene, alice: &Phone) {
+pub(super) fn hang_up(scene: &Scene, alice: &Phone) {
     alice.keys("/hangup\\n");
     awaited(scene, "the stream does not end", || scene.rows(&["streams"]).is_empty().then_some(()));
 }
 
 pub(super) const AT_ALICE: [&str; 3] = ["alice", "192.0.2.100", "10.1.0.1"];
 pub(super) const AT_BOB: [&str; 3] = ["bob", "198.51.100.100", "10.2.0.1"];
-const DIAL: &str = "/dial sip:bob@10.1.0.1\\n";
+pub(super) const DIAL: &str = "/dial sip:bob@10.1.0.1\\n";
 
 /// The streams of the trail of the only call, from A's end and from B's, when both have ended.
 fn trail(scene: &Scene) -> [Value; 2] {

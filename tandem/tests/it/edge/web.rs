@@ -39,9 +39,9 @@ addresses = ["198.51.100.1"]
 ports = "30000-33999"
 "#;
 
-const ENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/edge/ends");
+pub(super) const ENDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/edge/ends");
 /// Debian's, which has Debian's modules.
-const PYTHON: &str = "/usr/bin/python3";
+pub(super) const PYTHON: &str = "/usr/bin/python3";
 /// What the end at `access` sounds like, and the one at `core`. Hertz.
 const NEAR: u32 = 440;
 const FAR: u32 = 880;
@@ -58,7 +58,7 @@ pub(super) struct End<'a> {
 
 impl<'a> End<'a> {
     /// `{file}` in the words of its command is where it writes samples to.
-    fn start(scene: &'a Scene, host: &Host, name: &'static str, command: &[&str]) -> Self {
+    pub fn start(scene: &'a Scene, host: &Host, name: &'static str, command: &[&str]) -> Self {
         let file = scene.folder.path().join(format!("{name}.s16"));
         let log = fs::File::create(scene.folder.path().join(format!("{name}.log"))).unwrap();
         let mut program = Command::new("ip");
@@ -91,16 +91,20 @@ impl<'a> End<'a> {
         Self::start(scene, host, "browser", &browser)
     }
 
-    fn tell(&mut self, what: &Value) {
+    pub fn tell(&mut self, what: impl std::fmt::Display) {
         writeln!(self.input, "{what}").unwrap();
+    }
+
+    /// The next line that it says.
+    pub fn says(&self) -> Value {
+        let line = self.said.recv_timeout(LONG);
+        let line = line.unwrap_or_else(|_| panic!("{} says nothing: {}", self.name, self.logs()));
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
     fn description(&mut self, what: &Value) -> String {
         self.tell(what);
-        let line = self.said.recv_timeout(LONG);
-        let line = line.unwrap_or_else(|_| panic!("{} says nothing: {}", self.name, self.logs()));
-        let said: Value = serde_json::from_str(&line).unwrap();
-        said["sdp"].as_str().unwrap().to_owned()
+        self.says()["sdp"].as_str().unwrap().to_owned()
     }
 
     pub fn offer(&mut self) -> String {
@@ -112,7 +116,7 @@ impl<'a> End<'a> {
     }
 
     pub fn take(&mut self, answer: &str) {
-        self.tell(&json!({ "take": answer }));
+        self.tell(json!({ "take": answer }));
     }
 
     fn hears(&self, hertz: u32) {
