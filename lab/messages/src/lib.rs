@@ -24,4 +24,4 @@ pub const EXPERIMENTS: &[Experiment] = &[Experiment::new(
     "sessions a second of short messages and registrations, and how long each takes",
     gateway::run,
 )
-.taking(&[Takes::Plane])];
+.taking(&[Takes::Plane, Takes::Binary])];

@@ -1,7 +1,7 @@
 //! A node of Apache Cassandra.
 //!
-//! The first use fetches its jars with Maven and keeps them with the user's caches. A node has 1 GB,
-//! and answers CQL after some 14 seconds on a machine that does nothing else.
+//! The first use fetches its jars with Maven and keeps them with the user's caches. A node has
+//! 1 GB, and answers CQL after some 14 seconds on a machine that does nothing else.
 
 use crate::jars::jars;
 use crate::process::{Process, ProcessSpec};

@@ -71,14 +71,14 @@ impl<'a> Asked<'a> {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told<'a> {
+pub(crate) enum Reply<'a> {
     /// The row and its time; of a put nothing.
     Row(Option<(&'a [u8], Time)>),
     /// Why there is none.
     Failed(&'a str),
 }
 
-impl<'a> Told<'a> {
+impl<'a> Reply<'a> {
     /// Appends the answer to the question of that number.
     pub fn write(&self, number: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&number.to_be_bytes());
@@ -126,12 +126,12 @@ mod tests {
             assert_eq!(Asked::read(&octets), Some(asked));
             assert_eq!(Asked::read(&octets[..16]), None);
         }
-        let row = Told::Row(Some((&b"row"[..], until)));
-        for told in [Told::Row(None), row, Told::Failed("it is away")] {
+        let row = Reply::Row(Some((&b"row"[..], until)));
+        for told in [Reply::Row(None), row, Reply::Failed("it is away")] {
             let mut octets = Vec::new();
             told.write(9, &mut octets);
-            assert_eq!(Told::read(&octets), Some((9, told)));
-            assert_eq!(Told::read(&octets[..8]), None);
+            assert_eq!(Reply::read(&octets), Some((9, told)));
+            assert_eq!(Reply::read(&octets[..8]), None);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The `store` table of a function's section: what outlives a restart, and where.
 
-use crate::{Backend, Journal, Limits, Ring};
+use crate::{Backend, Journal, Limits, Ring, Written};
 use authentication::Password;
 use config::{Issue, keys};
 use machine::Duration;
@@ -143,6 +143,7 @@ impl StoreKeys {
             user: self.user.clone().zip(password),
             tls,
             answer_time: Duration::from_millis(self.answer_ms.into()),
+            written: Written::default(),
         })))
     }
 

@@ -63,7 +63,7 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
-    /// Rows on a channel of that number; without a journal they are forgotten when the process ends.
+    /// Rows on a channel of that number; without a journal they are forgotten with the process.
     pub fn new(limits: Limits, journal: Option<Arc<dyn Connect>>, port: PortId, now: Time) -> Self {
         Self {
             table: Table::new(limits.rows_max, limits.octets_max),

@@ -44,7 +44,7 @@ mod words;
 mod writer;
 
 pub use journal::Journal;
-pub use ring::Ring;
+pub use ring::{Ring, Written};
 pub use shared::SharedStatus;
 pub use store::{Backend, Limits, Status, Store, StoreRow};
 pub use writer::SYNC_TIME;

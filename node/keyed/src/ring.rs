@@ -15,6 +15,7 @@ use authentication::Password;
 use channel::{Absent, Channel, Connect};
 use machine::Duration;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tls::TlsSpec;
 
 /// Where a ring is, and what of it is this node's.
@@ -38,6 +39,31 @@ pub struct Ring {
     pub tls: Option<TlsSpec>,
     /// How long it has for an answer.
     pub answer_time: Duration,
+    /// What this process has written of its own rows.
+    pub written: Written,
+}
+
+/// The time of the last change that this process made of its own rows, microseconds; 0: none. It
+/// says nothing of where a ring is: all are equal.
+#[derive(Debug, Clone, Default)]
+pub struct Written(Arc<AtomicU64>);
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Written {}
+
+impl Written {
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, stamp: u64) {
+        self.0.fetch_max(stamp, Ordering::Relaxed);
+    }
 }
 
 impl Ring {

@@ -10,10 +10,10 @@
 //! - Each change is of a time, which the ring compares: what is told late never takes the place of
 //!   what another node wrote after it.
 //! - Without the ring, a put that is promised to memory stands at this node and is late; a put that
-//!   is promised to the disk is refused; a question has what this node wrote itself, and fails where
-//!   it wrote nothing.
+//!   is promised to the disk is refused; a question has what this node wrote itself, and fails
+//!   where it wrote nothing.
 
-use crate::asked::{Asked, Told, What};
+use crate::asked::{Asked, Reply, What};
 use crate::record::{BODY_MAX, KEY_MAX};
 use crate::table::Table;
 use crate::words::{ASKED, word};
@@ -160,17 +160,17 @@ impl Shared {
     }
 
     /// The ring has answered.
-    pub fn told(&mut self, now: Time, content: &[u8]) {
-        let Some((number, told)) = Told::read(content) else { return };
+    pub fn answered(&mut self, now: Time, content: &[u8]) {
+        let Some((number, told)) = Reply::read(content) else { return };
         let Some(key) = self.under_way.remove(&number) else { return };
         let Some(asked) = self.front(&key) else { return };
         match told {
-            Told::Row(row) => {
+            Reply::Row(row) => {
                 self.status.answered += 1;
                 self.status.trouble = None;
                 self.done(now, asked, row);
             }
-            Told::Failed(why) => {
+            Reply::Failed(why) => {
                 self.status.failed += 1;
                 self.status.trouble = Some(why.to_owned());
                 (self.again, self.failed_at) = (now + AGAIN, now);
@@ -401,7 +401,7 @@ mod tests {
             for asked in asked.collect::<Vec<_>>() {
                 let mut out = Vec::new();
                 if self.is_slow {
-                    Told::Failed("it is slow").write(asked.number, &mut out);
+                    Reply::Failed("it is slow").write(asked.number, &mut out);
                 } else {
                     let (What::Get(key) | What::Put { key, .. } | What::Take(key)) = asked.what;
                     let before = self.row(key).map(|it| (it.0.to_vec(), it.1));
@@ -409,13 +409,13 @@ mod tests {
                     match asked.what {
                         What::Put { row, until, .. } => {
                             self.change(key, asked.stamp, Some((row.to_vec(), until)));
-                            Told::Row(None).write(asked.number, &mut out);
+                            Reply::Row(None).write(asked.number, &mut out);
                         }
                         What::Take(_) => {
-                            Told::Row(told).write(asked.number, &mut out);
+                            Reply::Row(told).write(asked.number, &mut out);
                             self.change(key, asked.stamp, None);
                         }
-                        What::Get(_) => Told::Row(told).write(asked.number, &mut out),
+                        What::Get(_) => Reply::Row(told).write(asked.number, &mut out),
                     }
                 }
                 answers.push(out);
@@ -441,7 +441,7 @@ mod tests {
             if words.is_empty() {
                 return;
             }
-            ring.answers(&words).iter().for_each(|it| shared.told(now, it));
+            ring.answers(&words).iter().for_each(|it| shared.answered(now, it));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use crate::embedded::Embedded;
 use crate::journal::Journal;
-use crate::ring::Ring;
+use crate::ring::{Ring, Written};
 use crate::shared::{Shared, SharedStatus};
-use crate::words::{TOLD, Words};
+use crate::words::{REPLIED, Words};
 use crate::{Answer, Question};
 use channel::Connect;
 use machine::Time;
@@ -98,7 +98,9 @@ impl Store {
             Backend::Journal(journal) => (Some(Arc::new(journal.clone())), None),
             Backend::Ring(ring) => {
                 let shared = Shared::new(halved(limits), ring.own.clone(), port);
-                (Some(Arc::new((**ring).clone())), Some(shared))
+                // What another store of this process wrote is read with all that stands.
+                let ring = Ring { written: Written::default(), ..(**ring).clone() };
+                (Some(Arc::new(ring)), Some(shared))
             }
         };
         let own = if shared.is_some() { halved(limits) } else { limits };
@@ -139,8 +141,8 @@ impl Store {
         if let (Some(shared), In::Channel { event, .. }) = (&mut self.shared, input) {
             match event {
                 ChannelEvent::Message(words) => {
-                    let told = Words(words).filter(|it| it.0 == TOLD);
-                    told.for_each(|(_, content)| shared.told(now, content));
+                    let told = Words(words).filter(|it| it.0 == REPLIED);
+                    told.for_each(|(_, content)| shared.answered(now, content));
                 }
                 ChannelEvent::Down(why) => shared.alone(now, why),
                 _ => {}

@@ -30,8 +30,8 @@ pub(crate) const WANTED: u8 = b'a';
 /// To the shard: the snapshot stands; 8 octets say how many octets the journal has.
 pub(crate) const TAKEN: u8 = b't';
 
-/// To the shard: the answer of a ring to such a question ([`crate::asked::Told`]).
-pub(crate) const TOLD: u8 = b'e';
+/// To the shard: the answer of a ring to such a question ([`crate::asked::Reply`]).
+pub(crate) const REPLIED: u8 = b'e';
 
 const HEAD: usize = 5;
 

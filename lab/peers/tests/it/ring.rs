@@ -56,6 +56,7 @@ fn ring(node: &Cassandra, owner: &str) -> Ring {
         user: Some(("cassandra".to_owned(), Password::new("cassandra"))),
         tls: None,
         answer_time: ANSWER,
+        written: keyed::Written::default(),
     }
 }
 
@@ -157,6 +158,37 @@ fn while_the_ring_does_not_answer_each_kind_of_row_has_its_rule_and_it_is_told_a
     let mut other = opened(other);
     assert_eq!((other.row("s1").as_deref(), other.row("s2")), (Some("meanwhile"), None));
     assert_eq!(world.again().row("m1").as_deref(), Some("after"));
+}
+
+#[test]
+fn who_lost_its_rows_to_another_process_takes_nothing_away_of_what_that_wrote() {
+    let mut node = node().write().unwrap_or_else(PoisonError::into_inner);
+    let own = || Ring { answer_time: Duration::from_secs(1), ..ring(&node, "lost") };
+    let (first, second, third) = (own(), own(), own());
+    let mut first = opened(first);
+    assert!(first.put("m1", "of the first", 600, Promise::Disk));
+    node.pause().unwrap();
+    assert!(!first.put("m2", "refused", 600, Promise::Disk));
+    node.resume();
+    // Another process waits until those of the first one are given up.
+    let mut second = World::with(LIMITS, Backend::Ring(Box::new(second)));
+    second.until(|it| {
+        it.now += Duration::from_millis(20);
+        it.store.status().is_open
+    });
+    assert_eq!(second.row("m1").as_deref(), Some("of the first"));
+    assert!(second.put("m3", "of the second", 600, Promise::Disk));
+    drop(second);
+    let is_told = |it: &mut World| {
+        it.now += Duration::from_millis(20);
+        let trouble = it.store.status().trouble.unwrap_or_default();
+        trouble.contains("another process had the rows of `lost`")
+    };
+    first.until(is_told);
+    assert!(!first.put("m4", "refused", 600, Promise::Disk));
+    drop(first);
+    let mut third = opened(third);
+    assert_eq!(third.row("m3").as_deref(), Some("of the second"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! What is asked of the ring, by prepared statements: each is at LOCAL_QUORUM and may be sent twice.
+//! What is asked of the ring, by prepared statements: each is at LOCAL_QUORUM and may be sent
+//! twice.
 
 use super::Ring;
 use super::schema::{bring_up_to_date, text};
-use crate::asked::{Told, What};
+use crate::asked::{Reply, What};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use machine::{Duration, Time};
 use scylla::client::execution_profile::ExecutionProfile;
@@ -141,7 +142,7 @@ impl Rows {
         &self,
         what: What<'_>,
         stamp: u64,
-        tell: impl FnOnce(Told<'_>) -> T,
+        tell: impl FnOnce(Reply<'_>) -> T,
     ) -> T {
         let found = match what {
             What::Get(key) => self.get(key).await,
@@ -156,8 +157,8 @@ impl Rows {
             },
         };
         match &found {
-            Ok(row) => tell(Told::Row(row.as_ref().map(|(row, until)| (&**row, *until)))),
-            Err(why) => tell(Told::Failed(why)),
+            Ok(row) => tell(Reply::Row(row.as_ref().map(|(row, until)| (&**row, *until)))),
+            Err(why) => tell(Reply::Failed(why)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The tables of a keyspace, made where there are none and brought up to date.
 //!
-//! Each version is a list of statements that change nothing where they were carried out already: two
-//! nodes that begin at once, or one that dies in between, leave what the next one completes.
+//! Each version is a list of statements that change nothing where they were carried out already:
+//! two nodes that begin at once, or one that dies in between, leave what the next one completes.
 
 use super::Ring;
 use machine::Duration;

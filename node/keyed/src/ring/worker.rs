@@ -1,14 +1,14 @@
 //! The thread of a ring: it reads what stands of its owner, writes what changes, says when that is
 //! there, and answers questions about shared rows.
 
-use super::Ring;
 use super::lease::Lease;
 use super::rows::{Change, Rows, now_us};
-use crate::asked::{Asked, Told};
+use super::{Ring, Written};
+use crate::asked::{Asked, Reply};
 use crate::ear::Ear;
 use crate::record::Record;
 use crate::words::{
-    ASKED, LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, TOLD, WHOLE,
+    ASKED, LOG, OPENED, REPLIED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WHOLE,
     Words, number, number_of, word,
 };
 use futures_util::FutureExt as _;
@@ -32,7 +32,7 @@ enum Done {
     /// An own row is changed.
     Changed(u64, Result<(), String>),
     /// The words of an answer.
-    Told(Vec<u8>),
+    Replied(Vec<u8>),
 }
 
 /// Speaks with the ring until nobody wants it any more.
@@ -47,7 +47,7 @@ pub(super) async fn run(
     let rows = Arc::new(Rows::open(ring).await?);
     let lease = Arc::new(Lease::take(&rows, &ring.owner).await?);
     let mut lost = tokio::spawn(Arc::clone(&lease).keep());
-    let mut worker = Worker::new(rows, ring.owner.as_str().into(), Arc::clone(ear));
+    let mut worker = Worker::new(rows, ring, Arc::clone(ear));
     let ended = tokio::select! {
         ended = worker.serve(jobs) => ended,
         why = &mut lost => Err(why.unwrap_or_else(|error| error.to_string())),
@@ -60,6 +60,7 @@ pub(super) async fn run(
 struct Worker {
     rows: Arc<Rows>,
     owner: Arc<str>,
+    written: Written,
     ear: Arc<Ear>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     marks: Marks,
@@ -71,10 +72,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(rows: Arc<Rows>, owner: Arc<str>, ear: Arc<Ear>) -> Self {
+    fn new(rows: Arc<Rows>, ring: &Ring, ear: Arc<Ear>) -> Self {
         Self {
             rows,
-            owner,
+            owner: ring.owner.as_str().into(),
+            written: ring.written.clone(),
             ear,
             under_way: FuturesUnordered::new(),
             marks: Marks::default(),
@@ -125,8 +127,15 @@ impl Worker {
             }
         };
         self.rows.read_own(&self.owner, &mut take).await?;
+        // Memory would know better than the ring what stands, and does not: all is read by a start.
+        let own = self.written.get();
+        if own > 0 && last > own {
+            let owner = &self.owner;
+            return Err(format!("another process had the rows of `{owner}`: start this one again"));
+        }
         // Whoever wrote before may have had a clock that is ahead of this one.
         self.stamp = last;
+        self.written.set(last);
         number(&mut piece, OPENED, 0);
         self.ear.say(piece);
         Ok(())
@@ -178,6 +187,7 @@ impl Worker {
 
     fn write(&mut self, key: Vec<u8>, row: Option<(Vec<u8>, Time)>) {
         self.stamp = (self.stamp + 1).max(now_us());
+        self.written.set(self.stamp);
         let change = Change { key, row, stamp: self.stamp };
         let (rows, owner, number) =
             (Arc::clone(&self.rows), Arc::clone(&self.owner), self.marks.begin());
@@ -198,19 +208,19 @@ impl Worker {
         let answered = async move {
             let mut words = Vec::new();
             if let Some(asked) = Asked::read(&content) {
-                let tell = |told: Told<'_>| {
-                    word(&mut words, TOLD, |out| told.write(asked.number, out));
+                let tell = |told: Reply<'_>| {
+                    word(&mut words, REPLIED, |out| told.write(asked.number, out));
                 };
                 rows.answer(asked.what, asked.stamp, tell).await;
             }
-            Done::Told(words)
+            Done::Replied(words)
         };
         self.under_way.push(answered.boxed());
     }
 
     fn done(&mut self, done: Done) -> Result<(), String> {
         match done {
-            Done::Told(words) => self.said.extend_from_slice(&words),
+            Done::Replied(words) => self.said.extend_from_slice(&words),
             Done::Changed(number, done) => {
                 done?;
                 self.marks.end(number);

@@ -1,5 +1,5 @@
-//! A store with its channel, as a shard drives it. Also a module of lab/peers' tests, where the same
-//! laws are held before a real Cassandra.
+//! A store with its channel, as a shard drives it. Also a module of lab/peers' tests, where the
+//! same laws are held before a real Cassandra.
 #![allow(dead_code, reason = "two programs have it, and neither needs all")]
 
 use channel::{Absent, Came, Channel};
