@@ -65,8 +65,9 @@ pub(crate) struct Asked {
     flow: Flow,
     pub trail: u64,
     bytes: Vec<u8>,
-    /// It was captured: what answers a message of ours waits until its trail is known.
-    is_captured: bool,
+    /// When it came, where it is not captured yet: what answers a message of ours waits until its
+    /// trail is known.
+    uncaptured: Option<Time>,
 }
 
 /// A MESSAGE, REGISTER or another request, and where it came in.
@@ -269,7 +270,8 @@ impl ShortMessageGateway {
             self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
         }
         let bytes = at.bytes.to_vec();
-        let asked = Asked { server, flow: at.flow, trail, bytes, is_captured };
+        let uncaptured = (!is_captured).then_some(at.now);
+        let asked = Asked { server, flow: at.flow, trail, bytes, uncaptured };
         self.asked.insert(number, asked);
         self.tell(at.now, input, out);
     }
@@ -507,9 +509,9 @@ impl ShortMessageGateway {
         out: &mut Effects,
     ) {
         let Some(asked) = self.asked.remove(&transaction) else { return };
-        let Asked { server, flow, trail, bytes, is_captured } = asked;
-        if !is_captured {
-            self.wire.received(now, &flow, Some(trail), &bytes);
+        let Asked { server, flow, trail, bytes, uncaptured } = asked;
+        if let Some(came) = uncaptured {
+            self.wire.received(came, &flow, Some(trail), &bytes);
         }
         let mut room = None;
         if let Ok(message) = Message::parse_in(&mut room, &bytes) {

@@ -33,7 +33,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn start(transport: &str, gateway: u16, core: u16) -> Self {
+    fn start(transport: &str, shards: u16, [gateway, core]: [u16; 2]) -> Self {
         let text = format!(
             r#"
 [site]
@@ -45,6 +45,7 @@ listen = "127.0.0.1:0"
 listen = ["tcp:127.0.0.1:{hep}"]
 [[ipsmgw]]
 name = "sms1"
+shards = {shards}
 number = "447700000099"
 domain = "ims.example.org"
 listen = ["udp:127.0.0.1:{gateway}", "tcp:127.0.0.1:{gateway}"]
@@ -211,15 +212,15 @@ pub(crate) fn port() -> u16 {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
-fn started(transport: &str) -> (Site, Core) {
+fn started(transport: &str, shards: u16) -> (Site, Core) {
     let (gateway, own) = (port(), port());
     let core = Core::start(transport, own, gateway, "447700000099");
-    let site = Site::start(transport, gateway, own);
+    let site = Site::start(transport, shards, [gateway, own]);
     (site, core)
 }
 
-fn both_ways(transport: &str) {
-    let (site, mut core) = started(transport);
+fn both_ways(transport: &str, shards: u16) {
+    let (site, mut core) = started(transport, shards);
     for number in [ALICE, BOB] {
         assert_eq!(core.does(&format!("register {number} sms 600")), json!({"status": 200}));
     }
@@ -253,17 +254,32 @@ fn both_ways(transport: &str) {
 
 #[test]
 fn messages_go_both_ways_by_udp() {
-    both_ways("udp");
+    both_ways("udp", 1);
 }
 
 #[test]
 fn messages_go_both_ways_by_tcp() {
-    both_ways("tcp");
+    both_ways("tcp", 1);
+}
+
+#[test]
+fn messages_go_both_ways_through_several_shards() {
+    both_ways("udp", 2);
+    both_ways("tcp", 4);
 }
 
 #[test]
 fn what_was_acknowledged_waits_again_after_the_process_was_killed() {
-    let (mut site, mut core) = started("udp");
+    outlives_the_process(1);
+}
+
+#[test]
+fn what_several_shards_acknowledged_waits_again_after_the_process_was_killed() {
+    outlives_the_process(3);
+}
+
+fn outlives_the_process(shards: u16) {
+    let (mut site, mut core) = started("udp", shards);
     for number in [ALICE, BOB] {
         assert_eq!(core.does(&format!("register {number} sms 3600"))["status"], 200);
     }

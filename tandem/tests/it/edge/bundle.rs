@@ -88,7 +88,7 @@ fn call(scene: &Scene, agents: [&Agent; 2], browser: &mut End<'_>, phone: &mut E
 #[test]
 fn sound_and_pictures_of_a_browser_on_one_port_are_two_streams_of_a_phone() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [BUNDLED, CORE]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 2, [BUNDLED, CORE]);
     let agents = [(&a, AT_ALICE), (&b, AT_BOB)];
     let [alice, bob] = agents.map(|(host, at)| Agent::new(host.namespace.name(), at[1]));
     let mut browser = End::chromium(&scene, &a, &["video"]);

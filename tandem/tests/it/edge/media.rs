@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 const CONTROLLER: &str = r#"
 [[msc]]
 name = "msc1"
+shards = SHARDS
 ng = "127.0.0.1:2223"
 [[msc.port]]
 name = "a"
@@ -166,14 +167,23 @@ for (port, kind, octets, source), count in came.items():
     print(port, kind, octets, source, count > 50)
 ";
 
-/// A site with a media controller, Kamailio before it, and SIPp on both sides of that: programs
-/// that run as long as this does.
-fn call_by_kamailio(scene: &mut Scene, host: &Host, flags: &str, answers: &str) -> [Running; 3] {
+/// A site with a media controller of so many shards, Kamailio before it, and SIPp on both sides of
+/// that: programs that run as long as this does.
+fn call_by_kamailio(
+    scene: &mut Scene,
+    host: &Host,
+    shards: u16,
+    [flags, answers]: [&str; 2],
+) -> [Running; 3] {
     host.sends_whole_packets();
     // SIPp opens sockets at the address that it says, though the call's ends are the host's.
     scene.router.ip(&["address", "add", "192.0.2.100/32", "dev", "lo"]).unwrap();
-    scene.start(CONTROLLER);
+    scene.start(&CONTROLLER.replace("SHARDS", &shards.to_string()));
     host.reaches("192.0.2.2");
+    // Without it a description is refused that wants codecs changed.
+    awaited(scene, "nothing transcodes", || {
+        (scene.rows(&["media"])[0]["transcoder"] == "connected").then_some(())
+    });
     let folder = scene.folder.path();
     fs::write(folder.join("kamailio.cfg"), PROXY.replace("FLAGS ", flags)).unwrap();
     let described = Command::new("sipp").args(["-sd", "uas"]).output().expect("sipp is installed");
@@ -202,7 +212,7 @@ fn kamailio_has_a_call_transcoded_by_its_flags() {
     let mut scene = Scene::new();
     let host = scene.host("a", &["192.0.2.100/24"], &[]);
     let flags = "codec-mask-PCMU codec-transcode-G722 codec-transcode-G729 ";
-    let _programs = call_by_kamailio(&mut scene, &host, flags, "RTP/AVP 9");
+    let _programs = call_by_kamailio(&mut scene, &host, 1, [flags, "RTP/AVP 9"]);
     let call = awaited(&scene, "no stream", || streams(&scene).pop());
     let local = |end: usize| call["ends"][end]["local"].as_str().unwrap();
     let codec = |end: usize| &call["ends"][end]["codec"];
@@ -222,9 +232,18 @@ fn kamailio_has_a_call_transcoded_by_its_flags() {
 
 #[test]
 fn kamailio_has_a_call_of_sipps_forwarded_as_by_rtpengine() {
+    forwarded(1);
+}
+
+#[test]
+fn several_shards_forward_a_call_as_one_does() {
+    forwarded(4);
+}
+
+fn forwarded(shards: u16) {
     let mut scene = Scene::new();
     let host = scene.host("a", &["192.0.2.100/24"], &[]);
-    let _programs = call_by_kamailio(&mut scene, &host, "", "RTP/AVP 0");
+    let _programs = call_by_kamailio(&mut scene, &host, shards, ["", "RTP/AVP 0"]);
     let call = awaited(&scene, "no stream", || streams(&scene).pop());
     let local = |end: usize| call["ends"][end]["local"].as_str().unwrap();
     assert!(local(0).starts_with("192.0.2.1:20") && local(1).starts_with("192.0.2.2:30"), "{call}");

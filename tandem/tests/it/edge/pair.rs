@@ -17,6 +17,7 @@ directory = "NAME"
 listen = "127.0.0.1:0"
 [[msc]]
 name = "msc1"
+shards = SHARDS
 ng = "127.0.0.1:222OWN"
 [msc.replica]
 node = "NAME"
@@ -106,7 +107,9 @@ impl Node {
         scene.wire(name, &wire);
         scene.router.ip(&["link", "set", "dev", &wire, "master", "segment"]).unwrap();
         let text = NODE.replace("NAME", name).replace("OWN", own).replace("OTHER", other);
-        let text = text.replace("PRIORITY", if name == "a" { "9" } else { "1" });
+        // Nodes may have different numbers of shards.
+        let (priority, shards) = if name == "a" { ("9", "1") } else { ("1", "4") };
+        let text = text.replace("PRIORITY", priority).replace("SHARDS", shards);
         fs::write(scene.folder.path().join(format!("{name}.toml")), text).unwrap();
         Self { name, folder: scene.folder.path().join(name), running: None }
     }

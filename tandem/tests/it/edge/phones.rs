@@ -48,6 +48,7 @@ to = ["bob"]
 const MEDIA_CONTROLLER: &str = r#"
 [[msc]]
 name = "msc1"
+shards = SHARDS
 listen = "127.0.0.1:2970"
 capture = "tcp:127.0.0.1:9060"
 [[msc.port]]
@@ -370,20 +371,27 @@ impl Drop for Sessions {
 }
 
 fn two_hosts(scene: &mut Scene) -> ([Host; 2], Sessions) {
-    two_hosts_with(scene, [ACCESS, CORE])
+    two_hosts_with(scene, 1, [ACCESS, CORE])
 }
 
-/// Whose realms `access` and `core` say this of media.
-pub(super) fn two_hosts_with(scene: &mut Scene, media: [&str; 2]) -> ([Host; 2], Sessions) {
+/// A media controller of so many shards, and a session controller whose realms `access` and `core`
+/// say this of media.
+pub(super) fn two_hosts_with(
+    scene: &mut Scene,
+    shards: u16,
+    media: [&str; 2],
+) -> ([Host; 2], Sessions) {
     let a = host(scene, "a", AT_ALICE[1], AT_ALICE[2]);
     let b = host(scene, "b", AT_BOB[1], AT_BOB[2]);
-    scene.start(MEDIA_CONTROLLER);
+    scene.start(&MEDIA_CONTROLLER.replace("SHARDS", &shards.to_string()));
     a.reaches("192.0.2.1");
     b.reaches("198.51.100.1");
     let sessions = Sessions::start(scene, media);
     awaited(scene, "the session controller does not lease ports", || {
-        let ports = scene.ctl(&["--output", "json", "media"]);
-        ports.contains("connected").then_some(())
+        let row = scene.rows(&["media"]).pop()?;
+        let leases = row["leases"].as_array()?;
+        let is_leased = leases.iter().all(|it| it["leased"].as_u64() > Some(0));
+        (is_leased && !leases.is_empty()).then_some(())
     });
     ([a, b], sessions)
 }
@@ -429,7 +437,7 @@ fn hold_and_resume(scene: &Scene, alice: &Phone, [a, b]: [&Host; 2]) {
 #[test]
 fn a_phone_with_ice_and_one_without_hear_one_another() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [WITH_CHECKS, CORE]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 4, [WITH_CHECKS, CORE]);
     let bob = Phone::start(&scene, &b, AT_BOB, BOB);
     let [name, address, proxy] = AT_ALICE;
     let alice = Phone::with(&scene, &a, [name, address, proxy, ";medianat=ice"], ALICE);
@@ -458,7 +466,7 @@ fn a_call_of_a_second_has_its_media_in_its_trail() {
 #[test]
 fn srtp_at_one_side_goes_on_while_control_and_forwarder_die() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts(&mut scene);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 2, [ACCESS, CORE]);
     let bob = Phone::start(&scene, &b, AT_BOB, BOB);
     let [name, address, proxy] = AT_ALICE;
     let secure = [name, address, proxy, ";mediaenc=srtp-mand"];
@@ -498,7 +506,7 @@ fn phones_without_a_codec_in_common_hear_one_another_while_the_transcoder_dies()
     let mut scene = Scene::new();
     let codecs = r#"["G722", "AMR;octet-align=1", "opus"]"#;
     let core = &format!("media = {{ anchor = true, codecs = {{ transcode = {codecs} }} }}");
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [ACCESS, core]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [ACCESS, core]);
     awaited(&scene, "nothing transcodes", || {
         let row = scene.rows(&["media"]).pop()?;
         (row["transcoder"] == "connected").then_some(())

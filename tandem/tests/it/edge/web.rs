@@ -16,6 +16,7 @@ use std::thread;
 const MEDIA_CONTROLLER: &str = r#"
 [[msc]]
 name = "msc1"
+shards = SHARDS
 ng = "127.0.0.1:2223"
 [[msc.port]]
 name = "a"
@@ -204,12 +205,12 @@ fn inside<T: Send>(scene: &Scene, work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(entered).join().unwrap())
 }
 
-/// A controller between two hosts.
-fn two_hosts(scene: &mut Scene) -> [Host; 2] {
+/// A controller of so many shards between two hosts.
+fn two_hosts(scene: &mut Scene, shards: u16) -> [Host; 2] {
     let a = scene.host("a", &["192.0.2.2/24"], &["192.0.2.1"]);
     let b = scene.host("b", &["198.51.100.2/24"], &["198.51.100.1"]);
     [&a, &b].into_iter().for_each(Host::sends_whole_packets);
-    scene.start(MEDIA_CONTROLLER);
+    scene.start(&MEDIA_CONTROLLER.replace("SHARDS", &shards.to_string()));
     a.reaches("192.0.2.1");
     b.reaches("198.51.100.1");
     [a, b]
@@ -239,15 +240,17 @@ fn talk(scene: &Scene, browser: &End<'_>, phone: &End<'_>) {
     assert_eq!(scene.refusals(), Vec::<Value>::new());
 }
 
-/// A browser calls a phone, then the phone another browser.
-fn calls_both_ways(command: &[&str], flags: Flags<'_>) {
-    calls(command, flags, &[true, false]);
+/// A browser calls a phone, then the phone another browser, through a controller of several shards:
+/// those beyond the first answer checks and shake hands.
+fn calls_both_ways(command: &[&str], flags: Flags<'_>, shards: u16) {
+    calls(command, flags, shards, &[true, false]);
 }
 
-fn calls(command: &[&str], flags: Flags<'_>, browser_calls: &[bool]) {
+fn calls(command: &[&str], flags: Flags<'_>, shards: u16, browser_calls: &[bool]) {
     let mut scene = Scene::new();
-    let [a, b] = two_hosts(&mut scene);
+    let [a, b] = two_hosts(&mut scene, shards);
     let scene = &scene;
+    assert_eq!(scene.rows(&["media", "handshakes"]).len(), usize::from(shards));
     for browser_calls in browser_calls {
         let mut browser = End::start(scene, &a, "browser", command);
         let mut phone = End::phone(scene, &b, "198.51.100.2");
@@ -265,26 +268,26 @@ fn aiortc_and_a_phone_hear_one_another() {
     let script = format!("{ENDS}/aiortc_end.py");
     // It reads no `a=rtcp` without an address, which RFC 3605 §2.1 leaves out where it is known.
     let flags = [("flags", Says::List(&["no-rtcp-attribute"]))];
-    calls_both_ways(&[PYTHON, "-B", &script, &NEAR.to_string(), "{file}"], &flags);
+    calls_both_ways(&[PYTHON, "-B", &script, &NEAR.to_string(), "{file}"], &flags, 2);
 }
 
 #[test]
 fn gstreamer_and_a_phone_hear_one_another() {
     let script = format!("{ENDS}/gstreamer_end.py");
     // Called, webrtcbin of 1.22 makes no answer as this script asks for one.
-    calls(&[PYTHON, "-B", &script, &NEAR.to_string(), "{file}"], &[], &[true]);
+    calls(&[PYTHON, "-B", &script, &NEAR.to_string(), "{file}"], &[], 1, &[true]);
 }
 
 #[test]
 fn chromium_and_a_phone_hear_one_another() {
     let script = format!("{ENDS}/chromium_end.mjs");
-    calls_both_ways(&["node", &script, &NEAR.to_string(), "{file}"], &[]);
+    calls_both_ways(&["node", &script, &NEAR.to_string(), "{file}"], &[], 4);
 }
 
 #[test]
 fn chromium_sees_its_own_pictures_that_a_phone_sends_back() {
     let mut scene = Scene::new();
-    let [a, b] = two_hosts(&mut scene);
+    let [a, b] = two_hosts(&mut scene, 1);
     let mut browser = End::chromium(&scene, &a, &["video"]);
     let mut phone = End::phone(&scene, &b, "198.51.100.2");
     call([&mut browser, &mut phone], PLAIN, &[]);
@@ -314,7 +317,7 @@ fn ffmpeg_to_ffmpeg(sender_is_secure: bool) {
     const SUITE: &str = "AES_CM_128_HMAC_SHA1_80";
     const KEY: &str = "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkw";
     let mut scene = Scene::new();
-    let [a, b] = two_hosts(&mut scene);
+    let [a, b] = two_hosts(&mut scene, 1);
     let (plain, secure) = ("RTP/AVP", "RTP/SAVP");
     let profiles = if sender_is_secure { [secure, plain] } else { [plain, secure] };
     let crypto = |tag: &str| format!("a=crypto:{tag} {SUITE} inline:{KEY}\r\n");

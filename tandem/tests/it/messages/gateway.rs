@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const CENTRE: &str = "447800000009";
 const GATEWAY: &str = "447700000099";
 
-fn site(gateway: u16, core: u16) -> Site {
+fn site(gateway: u16, core: u16, shards: u16) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let (hep, door, m3ua) = (port(), port(), port());
     let text = format!(
@@ -28,6 +28,7 @@ listen = ["tcp:127.0.0.1:{hep}"]
 keep = ["bodies"]
 [[ipsmgw]]
 name = "sms1"
+shards = {shards}
 mode = "gateway"
 number = "{GATEWAY}"
 domain = "ims.example.org"
@@ -166,17 +167,26 @@ impl Network {
     }
 }
 
-fn started() -> (Site, Core, Network) {
+fn started(shards: u16) -> (Site, Core, Network) {
     let (gateway, own) = (port(), port());
     let core = Core::start("udp", own, gateway, CENTRE);
-    let site = site(gateway, own);
+    let site = site(gateway, own, shards);
     let network = Network::start(&site);
     (site, core, network)
 }
 
 #[test]
 fn a_message_of_a_terminal_reaches_a_service_centre_and_one_of_that_a_terminal() {
-    let (site, mut core, mut network) = started();
+    both_ways(1);
+}
+
+#[test]
+fn messages_go_both_ways_where_sip_and_ss7_are_on_two_shards() {
+    both_ways(2);
+}
+
+fn both_ways(shards: u16) {
+    let (site, mut core, mut network) = started(shards);
     assert_eq!(core.does(&format!("register {ALICE} sms 600")), json!({"status": 200}));
     network.told(&["anyTimeModification"]);
     // To the service centre; a long one after an empty BEGIN.
@@ -196,8 +206,10 @@ fn a_message_of_a_terminal_reaches_a_service_centre_and_one_of_that_a_terminal()
     network.told(&["sendRoutingInfoForSM"]);
     // All legs of each are one trail, and Wireshark reads all of them.
     site.trail(&["MESSAGE", "TC-BEGIN mo-ForwardSM", "TC-END result", "MESSAGE", "200"]);
-    let both = ["TC-BEGIN mt-ForwardSM", "MESSAGE", "200", "MESSAGE", "202"];
-    site.trail(&[&both[..], &["TC-END result"]].concat());
+    let both = ["TC-BEGIN mt-ForwardSM", "MESSAGE", "200", "MESSAGE"];
+    for end in ["202", "TC-END result"] {
+        site.trail(&[&both[..], &[end]].concat());
+    }
     assert_eq!(complaints(&site, &mut core, site.ports), [""; 0]);
     let file = site.folder.path().join("map.pcapng");
     let words = ["capture", "--kind", "dialogue", "--write", file.to_str().unwrap()];
@@ -213,7 +225,7 @@ fn a_message_of_a_terminal_reaches_a_service_centre_and_one_of_that_a_terminal()
 
 #[test]
 fn what_does_not_go_over_ip_goes_by_an_msc_and_who_is_nowhere_is_absent() {
-    let (site, mut core, mut network) = started();
+    let (site, mut core, mut network) = started(1);
     assert_eq!(core.does(&format!("register {ALICE} sms 600"))["status"], 200);
     core.does(&format!("mode {ALICE} absent"));
     let came = network.does(&format!("deliver {ALICE} {BOB} By circuits"));
