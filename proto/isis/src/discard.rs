@@ -17,7 +17,7 @@ wire::rows! {
         Area = "area", "ISO 10589 §8.4.2.1";
         /// Its authentication is not ours, or is wrong.
         Authentication = "authentication", "RFC 5304 §2";
-        /// There are as many adjacencies as may be.
+        /// There are as many adjacencies as may be; on a link of two with a key, one that lives.
         Adjacencies = "adjacencies", "ISO 10589 §8.4.2";
         /// A hello of a link of two is meant for another one.
         ThreeWay = "three-way", "RFC 5303 §3.2";

@@ -16,11 +16,17 @@ const NUMBERS_MAX: usize = 1_024;
 pub(crate) struct Numbers(BTreeMap<(u32, u8), u32>);
 
 impl Numbers {
-    /// Takes a number that is not lower than the last one.
-    pub(crate) fn take(&mut self, router: u32, proof: Proof) -> Result<(), Discard> {
+    /// Takes a number that is not lower than the last one; of a router that is no neighbour, whose
+    /// last packet could be sent again for ever, one that is higher.
+    pub(crate) fn take(
+        &mut self,
+        router: u32,
+        proof: Proof,
+        is_neighbour: bool,
+    ) -> Result<(), Discard> {
         let Proof { key, sequence } = proof;
         if let Some(last) = self.0.get_mut(&(router, key)) {
-            if sequence < *last {
+            if sequence < *last || sequence == *last && !is_neighbour {
                 return Err(Discard::Replay);
             }
             *last = sequence;

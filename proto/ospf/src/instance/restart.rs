@@ -136,7 +136,7 @@ impl Instance {
         // Of a router itself, or of who floods for the link.
         let is_its = interface.neighbours.get(&from.1).is_some_and(|it| it.router == router);
         let is_chief = from.1 == interface.designated || from.1 == interface.backup;
-        if !is_its && !(interface.is_broadcast() && is_chief) {
+        if !(is_its || interface.is_broadcast() && is_chief) {
             return;
         }
         let named = grace.address.filter(|_| interface.is_broadcast());

@@ -96,8 +96,8 @@ fn a_digest_is_believed_of_nobody_elsewhere_while_its_router_lives() {
 
     let mut net = link(LinkType::Broadcast, 3, true);
     let hellos = |net: &Net, router: usize| {
-        let all = recorded(net, router).into_iter().filter(|it| it.1[1] == 1);
-        all.last().unwrap()
+        let mut all = recorded(net, router).into_iter().rev();
+        all.find(|it| it.1[1] == PacketType::Hello.number()).unwrap()
     };
     let (_, old) = hellos(&net, 1);
     for host in 3..=255 {
@@ -128,6 +128,25 @@ fn a_router_that_was_gone_may_begin_anew_with_lower_numbers() {
         come(&mut net, [Net::address(0, 1), destination], &first);
         assert_eq!(net.at(0).neighbours(0).is_empty(), keeps_numbers);
     }
+}
+
+#[test]
+fn the_last_hello_of_a_neighbour_keeps_it_alive_no_longer_than_it_said() {
+    let mut net = link_that(LinkType::PointToPoint, 2, true, true);
+    net.routers[1] = None;
+    let mut all = recorded(&net, 1).into_iter().rev();
+    let (destination, last) = all.find(|it| it.1[1] == PacketType::Hello.number()).unwrap();
+    for _ in 0..20 {
+        for source in [Net::address(0, 1), Ipv4Addr::new(10, 0, 0, 99)] {
+            come(&mut net, [source, destination], &last);
+        }
+        net.run(SECOND / 4);
+    }
+    assert!(net.at(0).neighbours(0).is_empty());
+    assert!(net.at(0).discarded(Discard::Replay) > 0);
+    net.start(1);
+    net.run(SECOND * 20);
+    assert_eq!(net.full(0), 2);
 }
 
 #[test]
