@@ -13,8 +13,8 @@ wire::rows! {
         Identifier = "identifier", "RFC 5036 §2.5.2";
         /// It came over a hop.
         HopLimit = "hop-limit", "RFC 6720 §2.1";
-        /// A hello says an address for sessions that none can have, that is another peer's, or another
-        /// one than the peer's other hellos say.
+        /// A hello says an address for sessions that none can have, that is another peer's, or
+        /// another one than the peer's other hellos say.
         Transport = "transport", "RFC 7552 §6.1";
         /// There are as many adjacencies as may be.
         Adjacencies = "adjacencies", "RFC 5036 §2.4";

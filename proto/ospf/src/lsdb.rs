@@ -98,8 +98,8 @@ impl Lsdb {
         self.entries.range(first..=Key { router: u32::MAX, ..first })
     }
 
-    /// Whether there is room for an LSA that a neighbour brings. Whoever it names, a neighbour's are
-    /// no more than what is left then for all others.
+    /// Whether there is room for an LSA that a neighbour brings. Whoever they name, a neighbour's
+    /// are no more than what is left then for all others.
     pub(crate) fn has_room(&self, key: Key, octets: usize, from: Bearer, limits: &Limits) -> bool {
         let own = self.of_router.get(&key.router).copied().unwrap_or(0);
         let was = self.entries.get(&key).map_or(0, |it| it.octets.len());

@@ -1,5 +1,5 @@
-//! LSAs of the greatest age, until everybody knows (RFC 2328 §14). Each is looked at when it may have
-//! become free, not with every packet: a neighbour that acknowledges nothing costs no time.
+//! LSAs of the greatest age, until everybody knows (RFC 2328 §14). Each is looked at when it may
+//! have become free, not with every packet: a neighbour that acknowledges nothing costs no time.
 
 use super::DbId;
 use crate::lsa::Key;
