@@ -156,7 +156,7 @@ fn caller(digits: &str) -> String {
 #[test]
 fn events_pass_from_one_phone_to_the_other_and_back() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [&with("pass"), &with("rtp")]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [&with("pass"), &with("rtp")]);
     let bob = Phone::start(&scene, &b, AT_BOB, BOB);
     let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);
     alice.keys(DIAL);
@@ -172,7 +172,7 @@ fn events_pass_from_one_phone_to_the_other_and_back() {
 #[test]
 fn events_of_one_realm_are_info_in_the_other_and_back() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [&with("rtp"), &with("info")]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [&with("rtp"), &with("info")]);
     let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);
     let bob = Phone::start(&scene, &b, AT_BOB, BOB);
     alice.keys(DIAL);
@@ -195,7 +195,7 @@ fn events_of_one_realm_are_info_in_the_other_and_back() {
 #[test]
 fn events_of_one_realm_are_tones_in_the_other_and_back() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [&with("rtp"), &with("tones")]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [&with("rtp"), &with("tones")]);
     transcodes(&scene);
     let bob = playing(&scene, &b, AT_BOB, BACK);
     let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);
@@ -210,7 +210,7 @@ fn events_of_one_realm_are_tones_in_the_other_and_back() {
 #[test]
 fn info_of_one_realm_is_tones_in_the_other_and_back() {
     let mut scene = Scene::new();
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [&with("info"), &with("tones")]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [&with("info"), &with("tones")]);
     transcodes(&scene);
     let bob = playing(&scene, &b, AT_BOB, BACK);
     let alice = Phone::start(&scene, &a, AT_ALICE, ALICE);

@@ -107,7 +107,7 @@ fn dots(file: &Path) -> Vec<u8> {
 fn a_page_goes_by_t38_through_a_call_that_began_as_sound() {
     let mut scene = Scene::new();
     let access = "media = { anchor = true }";
-    let ([a, b], _sessions) = two_hosts_with(&mut scene, [access, CORE]);
+    let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [access, CORE]);
     let [_, alice, proxy] = AT_ALICE;
     let bob = AT_BOB[1];
     let called = Sipp::start(&scene, &b, ["called", bob], &called(), &[]);

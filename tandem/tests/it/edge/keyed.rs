@@ -22,7 +22,7 @@ fn a_call_of_libsrtps_passes_what_libsrtp_takes_whatever_is_sent() {
     for (seed, suites) in [[one, two], [two, one], ["AEAD_AES_128_GCM", one]].iter().enumerate() {
         let mut scene = Scene::new();
         let realms = suites.map(with);
-        let ([a, b], _sessions) = two_hosts_with(&mut scene, [&realms[0], &realms[1]]);
+        let ([a, b], _sessions) = two_hosts_with(&mut scene, 1, [&realms[0], &realms[1]]);
         let (script, seed) = (format!("{ENDS}/keyed.py"), seed.to_string());
         let [_, alice, near] = AT_ALICE;
         let [_, bob, far] = AT_BOB;
