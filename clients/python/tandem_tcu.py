@@ -239,7 +239,7 @@ class Connection:
         if what == "n-connecting":
             link = self.links[number] = self.asked.pop(message["reference"])
             link.number = number
-        elif what == "n-connect":
+        elif what in ("n-connect", "n-resume"):
             link = self.links[number] = Link(self, number)
         elif "reference" in message:
             link = self.asked.pop(message["reference"], None)

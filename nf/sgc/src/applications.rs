@@ -197,6 +197,25 @@ impl Applications {
         self.all.values_mut().for_each(|it| it.end.adopt(now, side));
     }
 
+    /// What the application of a connection has of it, behind what SCCP has.
+    pub(crate) fn write_connection(&self, of: LocalReference, out: &mut Vec<u8>) {
+        if let Some(it) = self.all.values().find(|it| it.end.has_connection(of)) {
+            it.end.write_connection(of, out);
+        }
+    }
+
+    /// Connections that another node has served go to their instances.
+    pub(crate) fn adopt_connections(&mut self, now: Time) {
+        self.all.values_mut().for_each(|it| it.end.adopt_connections(now));
+    }
+
+    /// Another node serves these connections now.
+    pub(crate) fn leave_connections(&mut self, is_of: impl Fn(LocalReference) -> bool) {
+        for it in self.all.values_mut() {
+            it.end.leave_connections(&is_of);
+        }
+    }
+
     /// Another node serves these dialogues now.
     pub(crate) fn leave(&mut self, is_of: impl Fn(u64) -> bool) {
         for it in self.all.values_mut() {

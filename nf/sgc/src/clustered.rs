@@ -8,6 +8,7 @@
 //! ```
 
 mod arrivals;
+mod connections;
 mod moves;
 mod show;
 
@@ -117,8 +118,14 @@ impl Gateway {
             for (partition, slot) in batch.gone {
                 of.tell(partition, Change::Gone(slot));
             }
+            for (partition, reference) in batch.disconnected {
+                of.tell(partition, Change::Disconnected(reference));
+            }
         }
         self.sccp.extend_queue(batch.unitdata.into_iter().map(In::Unitdata));
+        let transfers = batch.transfers.into_iter().map(|it| it.1).collect();
+        let transfers = self.sccp.take_own(transfers);
+        self.send(now, by, transfers);
         self.run_sccp(now, by);
         self.doors.carry_out(wanted, out);
     }
@@ -164,40 +171,11 @@ impl Gateway {
         node.is_some_and(|node| of.cross(node, 0, &Post::Msu(transfer.clone())))
     }
 
-    /// A message of a connection goes to the node that gave its local reference; whether that is
-    /// another one that is there.
-    pub(crate) fn crosses_to_connection(&mut self, transfer: &Transfer) -> bool {
-        let Some(of) = &mut self.sccp.clustered else { return false };
-        if transfer.si != sccp::codec::SERVICE_INDICATOR {
-            return false;
-        }
-        let read = sccp::codec::Message::read(&transfer.payload);
-        let reference = read.ok().and_then(|it| it.destination_reference());
-        let node = reference.and_then(|it| node_of(it.number()));
-        let other = node.filter(|it| *it != of.own());
-        other.is_some_and(|node| of.cross(node, 0, &Post::Connected(transfer.clone())))
-    }
-
     /// SCCP management of another network node, for all nodes.
     pub(crate) fn tell_management(&mut self, transfer: &Transfer) {
         let Some(of) = &mut self.sccp.clustered else { return };
-        if transfer.si == sccp::codec::SERVICE_INDICATOR && is_status(&transfer.payload) {
+        if transfer.si == sccp::codec::SERVICE_INDICATOR && cluster::is_status(&transfer.payload) {
             of.tell_all(&Post::Management(transfer.clone()));
         }
     }
-}
-
-/// The node that gave a local reference: its four leading bits say so.
-fn node_of(reference: u32) -> Option<NodeId> {
-    u8::try_from(reference >> 20 & 0x0f).ok().map(|it| NodeId(it + 1))
-}
-
-/// Whether a message of SCCP is of management: what it says of subsystems holds for all nodes.
-fn is_status(message: &[u8]) -> bool {
-    use sccp::codec::{Management, ManagementType, Unit};
-    let read = sccp::codec::Message::read(message);
-    let Some(it) = read.ok().and_then(|it| Unit::of(&it).ok().flatten()) else { return false };
-    let told = [ManagementType::Allowed, ManagementType::Prohibited, ManagementType::Congested];
-    it.called.subsystem == Some(1)
-        && Management::read(it.data).is_ok_and(|it| told.contains(&it.kind))
 }

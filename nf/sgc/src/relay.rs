@@ -124,14 +124,16 @@ impl Gateway {
             return self.tell(now, from, network, dpc, Some(cause));
         };
         self.metrics.add(Metric::Local, 1);
-        if self.crosses_to_connection(&transfer) {
+        if !self.sccp.serves_connection(&transfer, 0) {
             return;
         }
         self.tell_management(&transfer);
         let mut wants = Vec::new();
+        let segment = self.sccp.segment_comes(now, &transfer);
         if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {
             self.metrics.add(Metric::Circular, 1);
         }
+        self.sccp.segment_came(segment);
         self.undelivered(now, Some(from));
         self.trails.rules_refused(now, &self.links, &mut self.sccp);
         self.send(now, Some(from), wants);

@@ -18,7 +18,7 @@ use crate::config::Sgc;
 use crate::config::sccp::{Dialogues, SubsystemUser};
 use crate::services::Services;
 use crate::shards::{Owed, Part, Releases, SourceCounts, Spread, Transit, Work};
-use cluster::Clustered;
+use cluster::{Clustered, abort_of, aborted};
 use core::hash::{Hash, Hasher};
 use m3ua::Transfer;
 use m3ua::codec::{Affected, PointCode};
@@ -30,7 +30,6 @@ use sccp::{In, Indication, Node, Out, Unitdata};
 use screening_stack::RuleSets;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
-use tcap::codec::{Message, MessageType, PAbortCause, Writer};
 use tcap::{Sources, Transactions};
 use tcu::{PointCodeStatus, Side, Wanted};
 
@@ -63,7 +62,7 @@ pub(crate) struct SccpNode {
     undelivered: Vec<Undelivered>,
     /// Nodes that an operator has asked.
     pub(crate) pings: crate::ping::Pings,
-    outs: Vec<Out>,
+    pub(crate) outs: Vec<Out>,
     pub(crate) tcap_outs: Vec<tcap::Out>,
     part: Part,
     /// Work for other shards.
@@ -238,7 +237,7 @@ impl SccpNode {
     }
 
     /// Whether a point code is one of this node.
-    fn is_own(&self, point_code: PointCode) -> bool {
+    pub(crate) fn is_own(&self, point_code: PointCode) -> bool {
         self.node.point_codes().any(|it| it == point_code)
     }
 
@@ -271,13 +270,16 @@ impl SccpNode {
         for out in outs.drain(..) {
             match out {
                 Out::Transfer(msu) if self.is_own(msu.dpc) => {
-                    self.queue.push_back(In::Transfer(msu));
+                    if self.serves_connection(&msu, 0) {
+                        self.queue.push_back(In::Transfer(msu));
+                    }
                 }
                 Out::Transfer(msu) => wants.push(msu),
                 Out::Indicate(indication) => self.indicated(now, indication),
             }
         }
         self.outs = outs;
+        self.tell_connections(now);
         self.rules.take_owed(wants);
     }
 
@@ -684,27 +686,6 @@ fn management(indication: &Indication) -> Option<tcu::Indication> {
     }
 }
 
-/// The abort of a dialogue that no shard has taken a message of.
-pub(crate) fn aborted(unitdata: &Unitdata) -> Option<Unitdata> {
-    let message = Message::read(&unitdata.data).ok()?;
-    let cause = match message.kind {
-        MessageType::Begin => PAbortCause::ResourceLimitation,
-        _ => PAbortCause::UnrecognizedTransactionId,
-    };
-    let mut data = Vec::new();
-    Writer::p_abort(message.otid?, cause).write(&mut data, |_| ());
-    let (called, calling) = (unitdata.calling, unitdata.called);
-    Some(Unitdata { called, calling, data: data.into(), ..unitdata.clone() })
-}
-
-/// What tells a dialogue that a message of it is lost: an abort in the place of that.
-fn abort_of(unitdata: &Unitdata) -> Option<Unitdata> {
-    let dtid = Message::read(&unitdata.data).ok()?.dtid?;
-    let mut data = Vec::new();
-    Writer::p_abort(dtid, PAbortCause::ResourceLimitation).write(&mut data, |_| ());
-    Some(Unitdata { data: data.into(), ..unitdata.clone() })
-}
-
 /// The number of who has sent a message: its association and its point code; of this node itself
 /// its subsystem, which it cannot choose.
 pub(crate) fn source(by: Option<m3ua::PeerId>, from: Option<PointCode>, calling: &Address) -> u64 {
@@ -726,7 +707,7 @@ pub(crate) enum Mtp {
 mod tests {
     use super::*;
     use machine::Duration;
-    use tcap::codec::TransactionId;
+    use tcap::codec::{TransactionId, Writer};
 
     #[test]
     fn a_shard_can_do_nothing_with_connections_that_it_does_not_have() {

@@ -12,7 +12,6 @@
 //!   it, and nothing is known twice. An application that one shard cannot carry has several places.
 //! - A shard that dies has cost its dialogues: peers hear P-Abort when they go on. The links stay.
 
-mod connection;
 mod owed;
 mod sources;
 mod spread;

@@ -69,13 +69,14 @@ mod settings;
 mod translation;
 
 pub use connection::{
-    Accept, Connect, ConnectionEvent, ConnectionInput, ConnectionParameters, ConnectionStatus,
-    Disconnect, Disconnected, Inform,
+    Accept, Connect, ConnectionEvent, ConnectionInput, ConnectionParameters, ConnectionReport,
+    ConnectionStatus, Disconnect, Disconnected, Inform, Restored, Standing,
 };
 pub use effects::{In, Indication, Out, Unitdata};
 pub use metrics::Metric;
 pub use node::{Node, RemoteStatus};
 pub use pattern::{Pattern, Shape};
+pub use reassembly::SegmentsOf;
 pub use settings::{Parameters, Settings};
 pub use translation::{
     CHOICES_MAX, Change, Choice, Outcome, RULES_MAX, Rule, Rules, SHAPES_MAX, Selector, Target,

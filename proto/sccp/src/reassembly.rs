@@ -1,7 +1,7 @@
 //! Reassembly of segments (Q.714 §4.1.1.2.3), bounded in octets, by association, and by the point
 //! codes within one: who writes what he likes as his point code has the room of one association.
 
-use crate::codec::{Address, Class, ReturnCause, Segmentation};
+use crate::codec::{Address, Class, ReturnCause, Segmentation, Unit};
 use crate::room::Room;
 use m3ua::PeerId;
 use m3ua::codec::PointCode;
@@ -13,6 +13,18 @@ const OVERHEAD: usize = 256;
 
 /// Names a message: where its MSUs come from, its local reference, and who sent it (§4.1.1.2.3).
 type Key = (PointCode, u32, Address);
+
+/// Names a message in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SegmentsOf(Key);
+
+impl SegmentsOf {
+    /// The message that a unit from there is a segment of, if it is one.
+    #[must_use]
+    pub fn unit(opc: PointCode, unit: &Unit<'_>) -> Option<Self> {
+        unit.segmentation.map(|it| Self((opc, it.reference, unit.calling)))
+    }
+}
 
 /// How much may wait, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +89,16 @@ impl Reassembly {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Whether a message waits for segments.
+    pub(crate) fn awaits(&self, of: &SegmentsOf) -> bool {
+        self.partials.contains_key(&of.0)
+    }
+
+    /// A message waits no more: it is whole elsewhere.
+    pub(crate) fn forget(&mut self, of: &SegmentsOf) {
+        self.remove(&of.0);
     }
 
     fn remove(&mut self, key: &Key) -> Option<Partial> {

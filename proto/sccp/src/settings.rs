@@ -28,6 +28,9 @@ pub struct Parameters {
     /// Whether a UDT that comes from elsewhere and goes on by its title leaves as XUDT: its hop
     /// counter ends a circle of translations.
     pub relays_extended: bool,
+    /// The four leading bits of the numbers of messages that leave in segments, where several nodes
+    /// have one point code.
+    pub segments_part: Option<u8>,
     /// Octets of all messages that wait for segments, with what each costs.
     pub reassembly_octets_max: usize,
     /// Point codes whose status is kept, at most.
@@ -53,6 +56,7 @@ impl Parameters {
             has_long: false,
             hops: HOPS_MAX,
             relays_extended: true,
+            segments_part: None,
             reassembly_octets_max: 4 << 20,
             remotes_max: 4_096,
             couples: false,

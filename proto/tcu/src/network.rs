@@ -171,6 +171,17 @@ pub enum NetworkIndication {
         /// Of which connection.
         connection: u32,
     },
+    /// The connection goes on here: another node of a cluster has served it before. What was on
+    /// its way to that node is lost.
+    Resume {
+        /// Which connection.
+        connection: u32,
+        /// Its class: until it is agreed, the one that was proposed.
+        class: u8,
+        /// Whether it is there. Else its answer is awaited: this side's, whatever it has said to
+        /// the other node, or the other side's.
+        is_there: bool,
+    },
     /// N-UNITDATA indication.
     Unitdata {
         /// Where to.
@@ -203,7 +214,7 @@ pub(crate) struct Parts {
     pub(crate) class: Option<u8>,
     pub(crate) cause: Option<u8>,
     /// N-UNITDATA asks to be returned; an N-DISCONNECT is a refusal; N-INFORM says that there is a
-    /// way.
+    /// way; a connection that goes on is there.
     pub(crate) is: Option<bool>,
     pub(crate) data: Bytes,
 }
@@ -213,6 +224,7 @@ pub(crate) const fn name_of_is(kind: Kind) -> &'static str {
     match kind {
         Kind::NetworkUnitdata => "return",
         Kind::NetworkDisconnect => "refused",
+        Kind::NetworkResume => "established",
         _ => "available",
     }
 }
@@ -380,6 +392,10 @@ impl NetworkIndication {
                 (Kind::NetworkInform, Parts { is: Some(is_available), ..Parts::of(connection) })
             }
             Self::NotSent { connection } => (Kind::NetworkNotSent, Parts::of(connection)),
+            Self::Resume { connection, class, is_there } => {
+                let (class, is) = (Some(class), Some(is_there));
+                (Kind::NetworkResume, Parts { class, is, ..Parts::of(connection) })
+            }
             Self::Unitdata { called, calling, data } => {
                 let (called, calling) = (Some(called), Some(calling));
                 (Kind::NetworkUnitdata, Parts { called, calling, data, ..Parts::default() })
@@ -432,6 +448,11 @@ impl NetworkIndication {
                 Self::Inform { connection: connection()?, is_available }
             }
             Kind::NetworkNotSent => Self::NotSent { connection: connection()? },
+            Kind::NetworkResume => Self::Resume {
+                connection: connection()?,
+                class: it.connection_class()?,
+                is_there: it.is.ok_or("whether it is there lacks")?,
+            },
             Kind::NetworkUnitdata => Self::Unitdata {
                 called: it.need_called()?,
                 calling: it.need_calling()?,

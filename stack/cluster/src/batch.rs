@@ -8,7 +8,7 @@
 //! A partition whose standby is slow holds up no other one.
 
 use crate::partition::{ALL, PartitionSet};
-use m3ua::PeerId;
+use m3ua::{PeerId, Transfer};
 use sccp::Unitdata;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use tcap::Transactions;
@@ -30,6 +30,10 @@ pub struct Batch {
     pub partitions: PartitionSet,
     /// What is to be sent.
     pub unitdata: Vec<Unitdata>,
+    /// Messages of connections, and the partition of each.
+    pub transfers: Vec<(u8, Transfer)>,
+    /// Connections that are over: the standbys hear so when that was said.
+    pub disconnected: Vec<(u8, u32)>,
     /// What instances of applications are to be told.
     pub wanted: Vec<Wanted>,
     /// The association that has led to it: what leaves goes to where that may send.
@@ -57,7 +61,10 @@ impl Batch {
         }
         let gone = self.gone.extract_if(.., |it| it.0 == partition).collect();
         let unitdata = self.unitdata.extract_if(.., |it| partition_of(it) == Some(partition));
-        Self { gone, unitdata: unitdata.collect(), by: self.by, ..Self::default() }
+        let unitdata = unitdata.collect();
+        let transfers = self.transfers.extract_if(.., |it| it.0 == partition).collect();
+        let disconnected = self.disconnected.extract_if(.., |it| it.0 == partition).collect();
+        Self { gone, unitdata, transfers, disconnected, by: self.by, ..Self::default() }
     }
 }
 
@@ -120,7 +127,7 @@ impl Batches {
     /// Whether this turn has led to more since it ended.
     #[must_use]
     pub const fn has_more(&self) -> bool {
-        self.now.tells() || !self.now.unitdata.is_empty()
+        self.now.tells() || !self.now.unitdata.is_empty() || !self.now.transfers.is_empty()
     }
 
     /// The next one that may leave: `may_speak` for all of its partitions, of which those that are

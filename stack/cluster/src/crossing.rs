@@ -2,7 +2,7 @@
 
 use crate::early::Place;
 use crate::member::{Clustered, GATE_LOOK};
-use crate::partition::group;
+use crate::partition::{group, partition_of_reference};
 use crate::post::Post;
 use m3ua::codec::PointCode;
 use machine::{Duration, Time};
@@ -121,7 +121,9 @@ impl Clustered {
             }
             Post::Stands(it) => self.peers.stand(from, it),
             Post::Born => self.peers.forget(from),
-            Post::Management(_) => return Some((hops, post)),
+            Post::Management(_) | Post::Segment(_) | Post::Reassembled(_) => {
+                return Some((hops, post));
+            }
             Post::Unitdata(..) | Post::Notice(..) | Post::Msu(_) | Post::Connected(_) => {
                 self.counts.came += 1;
                 return Some((hops, post));
@@ -144,10 +146,12 @@ impl Clustered {
             // They are said again when it is heard again, or once a second.
             (Post::Born | Post::Stands(_), _) => {}
             _ if has_left => self.counts.lost += 1,
-            (post @ (Post::Unitdata(..) | Post::Notice(..)), Some(partition)) => {
-                self.keep(partition, hops, post, AGAIN);
+            // Of segments all others have heard.
+            (Post::Segment(_) | Post::Reassembled(_), _) => {}
+            (post @ (Post::Unitdata(..) | Post::Notice(..) | Post::Connected(_)), Some(of)) => {
+                self.keep(of, hops, post, AGAIN);
             }
-            (post @ Post::Unitdata(..), None) => return Some((hops, post)),
+            (post @ (Post::Unitdata(..) | Post::Connected(_)), None) => return Some((hops, post)),
             _ => self.counts.unserved += 1,
         }
         None
@@ -233,6 +237,10 @@ impl Post {
         match self {
             Self::Unitdata(_, it) => Transactions::partition_of(&Message::read(&it.data).ok()?),
             Self::Notice(_, data) => Transactions::partition_of_sender(&Message::read(data).ok()?),
+            Self::Connected(it) => {
+                let message = sccp::codec::Message::read(&it.payload).ok()?;
+                partition_of_reference(message.destination_reference()?.number())
+            }
             _ => None,
         }
     }

@@ -13,7 +13,8 @@
 //!
 //! - A dialogue that begins is served where it comes, if an instance of its application is
 //!   connected here and a partition is; else it crosses to a node of which both is so.
-//! - Of a dialogue that goes on the transaction identifier says the partition.
+//! - Of a dialogue that goes on the transaction identifier says the partition, of a connection of
+//!   SCCP its local reference.
 //! - What a message leads to is a *batch*. One that tells the standby nothing leaves at once; any
 //!   other waits, with what came before it of its partitions, until the standby has it.
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@
 mod alarms;
 mod batch;
 pub mod config;
+pub mod connection;
 mod copies;
 mod crossing;
 mod early;
@@ -32,13 +34,19 @@ mod noticing;
 mod partition;
 mod peers;
 pub mod post;
+mod reading;
 mod rows;
+mod segments;
 
 pub use batch::{Batch, Batches};
-pub use copies::{Change, Copies, Copy};
+pub use copies::{Change, Copies, Copy, CopyOfConnection};
 pub use member::{Announced, Clustered, Counts, Settings};
 pub use nodes::{Joined, Nodes};
-pub use partition::{PartitionSet, group, partition_of, placements, wishes};
+pub use partition::{
+    PartitionSet, group, partition_of, partition_of_reference, parts, placements, wishes,
+};
 pub use peers::{Peers, Stands};
 pub use post::Post;
+pub use reading::{abort_of, aborted, is_status};
 pub use rows::{ClusterRow, LinkRow, PartitionRow};
+pub use segments::Segment;

@@ -8,6 +8,7 @@ use crate::nodes::Nodes;
 use crate::partition::{ALL, PartitionSet, group, placements, wishes};
 use crate::peers::{Peers, Stands};
 use crate::post::Post;
+use crate::segments::Segments;
 use machine::{Duration, Time};
 use replica::groups::Members;
 use runtime::{Effects, GroupId, NodeId};
@@ -40,6 +41,8 @@ pub struct Clustered {
     pub(crate) behind: PartitionSet,
     /// Dialogues that are kept for other nodes.
     pub copies: Copies,
+    /// Segments that wait at them.
+    pub(crate) segments: Segments,
     /// What this node has led to and not said yet.
     pub batches: Batches,
     /// What may leave of partitions that were handed over.
@@ -161,6 +164,7 @@ impl Clustered {
             followed: PartitionSet::default(),
             behind: PartitionSet::default(),
             copies: Copies::default(),
+            segments: Segments::default(),
             batches: Batches::default(),
             leaving: Vec::new(),
             early: Early::new(),

@@ -4,6 +4,11 @@ use replica::cluster::{Placement, preference};
 use runtime::{GroupId, NodeId};
 use tcap::PARTITIONS;
 
+/// Bits of a local reference behind those of its partition.
+const CONNECTION_BITS: u32 = 18;
+/// Owners of a partition that do not give the same identifiers.
+const OWNERS: u8 = 4;
+
 /// All partitions.
 pub(crate) const ALL: core::ops::Range<u8> = 0..PARTITIONS;
 
@@ -17,6 +22,19 @@ pub fn group(partition: u8) -> GroupId {
 #[must_use]
 pub fn partition_of(group: GroupId) -> Option<u8> {
     u8::try_from(group.0).ok().filter(|it| *it < PARTITIONS)
+}
+
+/// The partition of a connection of SCCP, which the leading bits of its local reference say.
+#[must_use]
+pub fn partition_of_reference(reference: u32) -> Option<u8> {
+    u8::try_from(reference >> CONNECTION_BITS).ok().filter(|it| *it < PARTITIONS)
+}
+
+/// The parts of local references of a partition, one for each owner of it.
+#[must_use]
+pub const fn parts(partition: u8) -> core::ops::RangeInclusive<u8> {
+    let first = partition.wrapping_mul(OWNERS);
+    first..=first.wrapping_add(OWNERS - 1)
 }
 
 /// Partitions, as bits.

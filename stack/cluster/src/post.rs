@@ -31,6 +31,8 @@ const MANAGEMENT: u8 = 7;
 const CONNECTED: u8 = 8;
 const STANDS: u8 = 9;
 const MORE_WAYS: u8 = 10;
+const SEGMENT: u8 = 11;
+const REASSEMBLED: u8 = 12;
 
 /// What is posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +53,12 @@ pub enum Post {
     Msu(Transfer),
     /// What SCCP management elsewhere has told one node.
     Management(Transfer),
-    /// A message of a connection that the other node has.
+    /// A message of a connection that the other node serves, or one that asks for a connection.
     Connected(Transfer),
+    /// A segment of a message that waits at the node for others.
+    Segment(Transfer),
+    /// A message of which the node told segments is whole there, or never will be: its last one.
+    Reassembled(Transfer),
     /// How the node stands.
     Stands(Stands),
 }
@@ -77,6 +83,8 @@ impl Post {
             Self::Msu(it) => write_transfer(MSU, it, out),
             Self::Management(it) => write_transfer(MANAGEMENT, it, out),
             Self::Connected(it) => write_transfer(CONNECTED, it, out),
+            Self::Segment(it) => write_transfer(SEGMENT, it, out),
+            Self::Reassembled(it) => write_transfer(REASSEMBLED, it, out),
             Self::Stands(it) => {
                 out.extend([STANDS, u8::from(it.is_leaving)]);
                 out.extend(it.digest.to_be_bytes());
@@ -108,6 +116,8 @@ impl Post {
             MSU => Self::Msu(read_transfer(&mut cursor)?),
             MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
             CONNECTED => Self::Connected(read_transfer(&mut cursor)?),
+            SEGMENT => Self::Segment(read_transfer(&mut cursor)?),
+            REASSEMBLED => Self::Reassembled(read_transfer(&mut cursor)?),
             STANDS => Self::Stands(Stands {
                 is_leaving: cursor.octet(CUT)? != 0,
                 digest: u64::from_be_bytes(cursor.array(CUT)?),
@@ -252,6 +262,8 @@ mod tests {
             Post::MoreWays(vec![point_code(7), point_code(8)]),
             Post::Msu(transfer.clone()),
             Post::Connected(transfer.clone()),
+            Post::Segment(transfer.clone()),
+            Post::Reassembled(transfer.clone()),
             Post::Management(transfer),
             Post::Stands(Stands { digest: 1 << 63, dialogues: 7, hears: 5, is_leaving: true }),
         ];

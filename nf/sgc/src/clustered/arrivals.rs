@@ -1,11 +1,12 @@
 //! Where what comes in a cluster goes: to the node that serves its dialogue, or has its connection.
 
 use crate::config::sccp::SubsystemUser;
-use crate::sccp_node::{SccpNode, aborted, source};
+use crate::sccp_node::{SccpNode, source};
 use crate::shards::Spread;
-use cluster::Post;
+use cluster::{Post, aborted};
 use m3ua::Transfer;
 use m3ua::codec::PointCode;
+use machine::Time;
 use runtime::NodeId;
 use sccp::{In, Unitdata};
 use tcap::Transactions;
@@ -55,16 +56,34 @@ impl SccpNode {
     }
 
     /// Another node has sent this; an MSU that is to leave here is given back.
-    pub(super) fn abroad(&mut self, from: NodeId, octets: &[u8]) -> Option<Transfer> {
+    pub(super) fn abroad(&mut self, now: Time, from: NodeId, octets: &[u8]) -> Option<Transfer> {
         let (hops, post) = self.clustered.as_mut()?.came(from, octets)?;
         match post {
             Post::Msu(transfer) => return Some(transfer),
-            Post::Management(transfer) | Post::Connected(transfer) => {
-                self.extend_queue([In::Transfer(transfer)]);
+            Post::Management(transfer) => self.extend_queue([In::Transfer(transfer)]),
+            Post::Segment(it) => {
+                self.clustered.as_mut()?.segment_waits(now, &mut self.node, from, it);
+            }
+            Post::Reassembled(it) => {
+                self.clustered.as_mut()?.reassembled(&mut self.node, from, &it);
             }
             other => self.goes_on(hops, other),
         }
         None
+    }
+
+    /// An MSU comes, which may be a segment: what waits for it at another node waits here now.
+    pub(crate) fn segment_comes(&mut self, now: Time, msu: &Transfer) -> Option<cluster::Segment> {
+        let segment = self.clustered.as_mut()?.segment_comes(now, &self.node, msu)?;
+        self.extend_queue(segment.before.iter().cloned().map(In::Transfer));
+        Some(segment)
+    }
+
+    /// It has come: the others hear of it.
+    pub(crate) fn segment_came(&mut self, segment: Option<cluster::Segment>) {
+        if let (Some(segment), Some(of)) = (segment, &mut self.clustered) {
+            of.segment_came(&self.node, segment);
+        }
     }
 
     /// A post found no way: what may begin anywhere does.
@@ -75,12 +94,13 @@ impl SccpNode {
         }
     }
 
-    /// A message of a dialogue that has crossed so often.
+    /// A message of a dialogue or of a connection that has crossed so often.
     pub(super) fn goes_on(&mut self, hops: u8, post: Post) {
         match post {
             Post::Unitdata(from, unitdata) => self.unitdata_of(from, unitdata, hops),
             Post::Notice(cause, data) => self.notice_of(cause, data, hops),
-            // Nothing else is of a dialogue.
+            Post::Connected(transfer) => self.connection_goes_on(transfer, hops),
+            // Nothing else is of either.
             _ => {}
         }
     }
@@ -91,7 +111,6 @@ mod tests {
     use super::*;
     use crate::config::Sgc;
     use bytes::Bytes;
-    use machine::Time;
     use runtime::Seed;
     use sccp::codec::{Address, Class, Message as Sccp, Unit};
     use tcap::codec::{MessageType, TransactionId, Writer};

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use tcap::{Report, Transactions};
 use tcu::{Side, application_of};
 
+/// Where the connections of a partition begin, behind its dialogues, when it is told in pieces.
+const CONNECTIONS: u64 = 1 << 32;
+
 impl SccpNode {
     /// The cluster wants something; an MSU that is to leave here is given back.
     pub(super) fn of_group(&mut self, now: Time, input: Grouped<'_>) -> Option<Transfer> {
@@ -24,7 +27,7 @@ impl SccpNode {
                 let next = self.slice(now, partition, cursor, room);
                 self.clustered.as_mut()?.sliced(partition, number, next);
             }
-            Grouped::Post { from, bytes } => return self.abroad(from, bytes),
+            Grouped::Post { from, bytes } => return self.abroad(now, from, bytes),
             Grouped::Returned { to, bytes, has_left } => self.returned_post(to, bytes, has_left),
             _ => {}
         }
@@ -82,9 +85,19 @@ impl SccpNode {
         if let Some(of) = &mut self.clustered {
             of.activated(partition, self.transactions.owners(partition).pop());
             of.counts.not_current += u64::from(!is_current);
+        }
+        self.connections_begin();
+        for (reference, it) in copy.connections() {
+            match self.restore_connection(now, reference, it) {
+                true => taken += 1,
+                false => not_taken += 1,
+            }
+        }
+        if let Some(of) = &mut self.clustered {
             of.counts.taken += taken;
             of.counts.not_taken += not_taken;
         }
+        self.adopt_connections(now);
         let mut side = Side { transactions: &mut self.transactions, outs: &mut self.tcap_outs };
         self.services.applications.adopt(now, &mut side);
     }
@@ -114,6 +127,9 @@ impl SccpNode {
             for (number, slot) in waiting.iter().flat_map(|it| &it.gone).copied() {
                 of.tell(number, Change::Gone(slot));
             }
+            for (number, reference) in waiting.iter().flat_map(|it| &it.disconnected).copied() {
+                of.tell(number, Change::Disconnected(reference));
+            }
             of.leaving.extend(waiting);
         } else {
             of.counts.dropped += of.batches.drop_of(partition);
@@ -142,10 +158,16 @@ impl SccpNode {
         self.transactions.leave(partition);
         let is_of = |it: u64| Transactions::partition_of_number(it) == partition;
         self.services.applications.leave(is_of);
+        self.leave_connections(now, partition, is_handed);
     }
 
     /// Tells a piece of what stands in a partition: about so many octets, and where it goes on.
     fn slice(&mut self, now: Time, partition: u8, from: u64, room: usize) -> Option<u64> {
+        if let Some(from) = from.checked_sub(CONNECTIONS) {
+            let from = machine::narrow::at_most(from, u32::MAX);
+            let next = self.slice_of_connections(now, partition, from, room);
+            return next.map(|it| CONNECTIONS + u64::from(it));
+        }
         let of = self.clustered.as_mut()?;
         let applications = &self.services.applications;
         if from == 0 {
@@ -166,7 +188,7 @@ impl SccpNode {
             of.tell(partition, Change::Stands(slot, &record));
             true
         });
-        next.map(u64::from)
+        Some(next.map_or(CONNECTIONS, u64::from))
     }
 
     /// Which subsystems are in service: those of which a node has an instance.

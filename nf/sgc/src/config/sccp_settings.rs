@@ -41,9 +41,9 @@ impl Sgc {
                 reassembly_octets_max: keys.reassembly_octets_max as usize,
                 remotes_max: keys.destinations_max as usize,
                 couples: keys.connections.coupled,
+                segments_part: self.cluster.as_ref().map(|it| it.node.wrapping_sub(1)),
                 connections: sccp::ConnectionParameters {
-                    // In a cluster a local reference says whose it is.
-                    reference_part: self.cluster.as_ref().map(|it| it.node.wrapping_sub(1)),
+                    is_shared: self.cluster.is_some(),
                     ..keys.connections.parameters()
                 },
                 ..Parameters::q714()

@@ -1,8 +1,8 @@
 //! What shards hand to each other, as octets. Both ends are of the same process: what cannot be
 //! read is discarded.
 
-use super::connection;
 use bytes::Bytes;
+use cluster::connection;
 use cluster::post::{read_point_code, read_unitdata, write_point_code, write_unitdata};
 use m3ua::PeerId;
 use m3ua::codec::PointCode;
@@ -12,10 +12,10 @@ use tcu::{Indication, PointCodeStatus};
 use wire::{Cursor, Malformed};
 
 const SPEC: &str = "work of the gateway's shards";
-pub(super) const CUT: &str = "work is cut off";
+const CUT: &str = "work is cut off";
 /// No association, no rank, no importance.
 const NONE: u32 = u32::MAX;
-pub(super) const NO_OCTET: u8 = u8::MAX;
+const NO_OCTET: u8 = u8::MAX;
 /// No dialogue that begins.
 const NO_PLACE: u16 = u16::MAX;
 

@@ -18,15 +18,21 @@ use tcu::{
     Request, Service, Spelling,
 };
 
-const CONTEXT: &[u8] = &[4, 0, 0, 1, 0, 20, 3];
+pub(crate) const CONTEXT: &[u8] = &[4, 0, 0, 1, 0, 20, 3];
 
-const fn ms(milliseconds: u64) -> Duration {
+pub(crate) const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
 /// The section of a node of that many.
-fn section(node: u8, nodes: u8, more: &str) -> String {
-    let all = (1..=nodes).map(|it| format!("{{ number = {it}, address = \"127.0.0.{it}:5990\" }}"));
+pub(crate) fn section(node: u8, nodes: u8, more: &str) -> String {
+    section_of(node, &(1..=nodes).collect::<Vec<_>>(), more)
+}
+
+/// The section of a node of a cluster of those.
+pub(crate) fn section_of(node: u8, nodes: &[u8], more: &str) -> String {
+    let all =
+        nodes.iter().map(|it| format!("{{ number = {it}, address = \"127.0.0.{it}:5990\" }}"));
     let all = all.collect::<Vec<_>>().join(", ");
     format!(
         r#"
@@ -83,14 +89,14 @@ fn is_last(portion: &Portion) -> bool {
     matches!(portion.components[..], [Component::Invoke { id: 9, .. }])
 }
 
-struct Site {
-    world: World,
-    gateways: Vec<usize>,
-    asps: Vec<usize>,
-    programs: Vec<usize>,
+pub(crate) struct Site {
+    pub(crate) world: World,
+    pub(crate) gateways: Vec<usize>,
+    pub(crate) asps: Vec<usize>,
+    pub(crate) programs: Vec<usize>,
 }
 
-fn program(node: u8) -> Program {
+pub(crate) fn program(node: u8) -> Program {
     let hello = Hello::new("hlr", "", "i");
     Program::new(&format!("127.0.0.{node}:7700"), hello, Spelling::Tagged).doing(Talks)
 }
@@ -100,11 +106,19 @@ impl Site {
         Self::of(2, "")
     }
 
-    fn of(nodes: u8, more: &str) -> Self {
+    pub(crate) fn of(nodes: u8, more: &str) -> Self {
         Self::configured(nodes, |node| section(node, nodes, more))
     }
 
-    fn configured(nodes: u8, section: impl Fn(u8) -> String) -> Self {
+    pub(crate) fn configured(nodes: u8, section: impl Fn(u8) -> String) -> Self {
+        Self::with(nodes, section, program)
+    }
+
+    pub(crate) fn with(
+        nodes: u8,
+        section: impl Fn(u8) -> String,
+        program: impl Fn(u8) -> Program,
+    ) -> Self {
         let mut world = World::on(1);
         let gateways = (1..=nodes).map(|it| world.gateway(&section(it))).collect();
         let asp = |it: u8| Asp::of(&format!("10.0.1.{it}"), &format!("10.0.0.{it}:2905"), 1, 1);
@@ -116,13 +130,13 @@ impl Site {
     }
 
     /// Partitions as a node sees them.
-    fn partitions(&mut self, at: usize) -> Vec<Value> {
+    pub(crate) fn partitions(&mut self, at: usize) -> Vec<Value> {
         let rows = self.world.ask(self.gateways[at], "cluster/partitions", &[]);
         rows.as_array().unwrap().clone()
     }
 
     /// The peer sends a message of TCAP by the association of that node.
-    fn send(&mut self, by: usize, message: &[u8]) {
+    pub(crate) fn send(&mut self, by: usize, message: &[u8]) {
         self.send_from(self.asps[by], 1, message);
     }
 
@@ -164,7 +178,7 @@ impl Site {
     }
 
     /// Kinds of messages of TCAP that came by that node, with their transactions there.
-    fn came(&mut self, by: usize) -> Vec<(MessageType, Option<TransactionId>)> {
+    pub(crate) fn came(&mut self, by: usize) -> Vec<(MessageType, Option<TransactionId>)> {
         let all = core::mem::take(&mut self.world.asp_of(self.asps[by]).received);
         let read = all.iter().filter_map(|msu| {
             let message = Message::read(&msu.payload).unwrap();
@@ -471,7 +485,10 @@ fn a_message_of_a_connection_finds_the_node_that_has_it() {
     });
     let requests: Vec<LocalReference> = requests.collect();
     let [destination] = requests[..] else { panic!("{requests:?}") };
-    assert_eq!(destination.number() >> 20, 1, "its leading bits name the node");
+    let partition = u64::from(destination.number() >> 18);
+    let rows = world.ask(gateways[1], "cluster/partitions", &[]);
+    let row = rows.as_array().unwrap().iter().find(|it| it["partition"] == partition);
+    assert_eq!(row.unwrap()["active"], 2, "its leading bits name its partition");
     let (called, credit, importance, data) = (None, None, None, None);
     let (source, class) = (LocalReference::truncated(5), ConnectionClass::Basic);
     let confirm =
@@ -491,18 +508,18 @@ fn a_message_of_a_connection_finds_the_node_that_has_it() {
 
 /// What the peer knows of its dialogues.
 #[derive(Default)]
-struct Peer {
+pub(crate) struct Peer {
     /// Those that stand, and their transactions at the gateway.
-    standing: BTreeMap<u32, TransactionId>,
+    pub(crate) standing: BTreeMap<u32, TransactionId>,
     /// Those whose message may have been lost with its node.
-    unsure: BTreeSet<u32>,
+    pub(crate) unsure: BTreeSet<u32>,
     ended: BTreeSet<u32>,
-    next: u32,
+    pub(crate) next: u32,
 }
 
 impl Peer {
     /// A message of the gateway came.
-    fn hear(&mut self, seed: u64, message: &tcap::codec::Message<'_>) {
+    pub(crate) fn hear(&mut self, seed: u64, message: &tcap::codec::Message<'_>) {
         let number = message.dtid.and_then(TransactionId::number).unwrap();
         match (message.kind, message.otid) {
             (MessageType::Continue, Some(here)) => {
@@ -711,7 +728,7 @@ impl Walk {
     }
 }
 
-fn seeds() -> core::ops::Range<u64> {
+pub(crate) fn seeds() -> core::ops::Range<u64> {
     let most = std::env::var("TANDEM_SEEDS").ok().and_then(|it| it.parse().ok());
     0..most.unwrap_or(24)
 }

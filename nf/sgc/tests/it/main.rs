@@ -3,6 +3,9 @@
 #![allow(clippy::duplicate_mod, reason = "the same tests on one shard and on three")]
 
 mod carriers;
+mod cluster_connections;
+mod cluster_members;
+mod cluster_segments;
 mod clusters;
 mod metrics;
 #[path = "../../../../stack/sctp/tests/it/namespace/mod.rs"]

@@ -49,7 +49,9 @@ impl Connections {
             return Err(RefusalCause::NoServiceNow);
         }
         let near = self.allocate(offer.source).ok_or(RefusalCause::NoServiceNow)?;
-        let far = self.allocate(offer.source).filter(|it| *it != near);
+        // Both are served by one node.
+        let part = self.parameters.is_shared.then(|| super::replica::part_of(near));
+        let far = self.allocate_in(offer.source, part).filter(|it| *it != near);
         let Some(far) = far else {
             self.give_up(offer.source);
             return Err(RefusalCause::NoServiceNow);

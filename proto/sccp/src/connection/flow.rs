@@ -44,6 +44,28 @@ impl Flow {
         }
     }
 
+    /// The numbers as octets, for another node.
+    pub(crate) const fn octets(&self) -> [u8; 8] {
+        let Self { send, acknowledged, credit_out, receive, told, credit_in, credit, is_fresh } =
+            *self;
+        [send, acknowledged, credit_out, receive, told, credit_in, credit, is_fresh as u8]
+    }
+
+    /// The same as another node has told them.
+    pub(crate) const fn of(octets: [u8; 8]) -> Self {
+        let [send, acknowledged, credit_out, receive, told, credit_in, credit, is_fresh] = octets;
+        Self {
+            send: send % MODULO,
+            acknowledged: acknowledged % MODULO,
+            credit_out,
+            receive: receive % MODULO,
+            told: told % MODULO,
+            credit_in,
+            credit,
+            is_fresh: is_fresh != 0,
+        }
+    }
+
     /// All is as in the beginning (§3.7.3).
     pub(crate) const fn reset(&mut self) {
         *self = Self::new(self.credit);

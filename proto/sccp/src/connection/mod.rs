@@ -12,6 +12,7 @@ mod flow;
 mod parameters;
 mod primitives;
 mod receive;
+mod replica;
 mod request;
 mod section;
 mod status;
@@ -24,6 +25,7 @@ pub use primitives::{
     Accept, Connect, ConnectionEvent, ConnectionInput, Disconnect, Disconnected, Inform,
 };
 pub(crate) use receive::Offer;
+pub use replica::{ConnectionReport, Restored, Standing};
 pub(crate) use section::{Source, Way};
 pub use status::ConnectionStatus;
 pub(crate) use table::{Connections, Effect};

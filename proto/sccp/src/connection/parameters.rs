@@ -32,9 +32,10 @@ pub struct ConnectionParameters {
     /// What the order of local references is drawn with, so that one does not lead to the next;
     /// zero: one after the other.
     pub reference_key: u64,
-    /// The four leading bits of all local references, where several nodes have one point code: by
-    /// them a message finds the node whose connection it is of.
-    pub reference_part: Option<u8>,
+    /// Several nodes have one point code. Local references are given in parts, which their leading
+    /// octet names: those of [`crate::Node::begin_connections_in`]. By it a message finds the node
+    /// that serves its connection.
+    pub is_shared: bool,
     /// Local references in use or frozen, at most. An association has no more than is left for all
     /// others, a node within it no more than is left of that.
     pub references_max: usize,
@@ -63,7 +64,7 @@ impl ConnectionParameters {
             freeze: Duration::from_secs(60),
             reference_first: 1,
             reference_key: 0,
-            reference_part: None,
+            is_shared: false,
             references_max: 65_536,
             credit_max: 16,
             data_octets_max: 8_192,

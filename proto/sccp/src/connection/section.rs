@@ -59,6 +59,15 @@ pub(crate) enum State {
     },
 }
 
+/// What another node that stands by knows of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Known {
+    /// A number for its fields; zero: nothing was told.
+    pub(crate) fields: u64,
+    /// Octets of what came of which more follows.
+    pub(crate) came: usize,
+}
+
 /// This node's half of a connection.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -89,6 +98,8 @@ pub(crate) struct Section {
     pub(crate) received: Time,
     /// The time that it has in the table of those that are due.
     pub(crate) armed: Time,
+    /// What was told of it to who stands by.
+    pub(crate) told: Known,
 }
 
 impl Section {
@@ -117,6 +128,7 @@ impl Section {
             sent: now,
             received: now,
             armed: now,
+            told: Known::default(),
         })
     }
 

@@ -2,7 +2,8 @@
 
 use super::parameters::ConnectionParameters;
 use super::primitives::{ConnectionEvent, Disconnected, Inform};
-use super::section::{Section, Source, State, Way};
+use super::replica::Shared;
+use super::section::{Known, Section, Source, State, Way};
 use crate::codec::{ConnectionMessage, LocalReference};
 use crate::metrics::Metric;
 use crate::room::Room;
@@ -12,6 +13,11 @@ use machine::identity::mix;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+
+/// How often a reference is drawn at most, until a free one is found.
+const DRAWS_MAX: u32 = 4_096;
+/// Where the part of a reference begins, where nodes share connections.
+pub(super) const PART_SHIFT: u32 = 16;
 
 /// What a reference stands for.
 #[derive(Debug)]
@@ -24,8 +30,8 @@ enum Slot {
 /// What shall be done.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// A message to another node, with the SLS that the connection keeps.
-    Send(Way, u8, Vec<u8>),
+    /// A message to another node, with the SLS that the connection keeps; of which section.
+    Send(Way, u8, Vec<u8>, Option<LocalReference>),
     Tell(LocalReference, ConnectionEvent),
     /// An N-CONNECT request with that tag got no reference.
     NotConnected(u64, u8),
@@ -60,6 +66,8 @@ pub(crate) struct Connections {
     /// The time of what is under way.
     pub(super) now: Time,
     pub(crate) effects: Vec<Effect>,
+    /// Where several nodes share connections.
+    pub(super) shared: Shared,
 }
 
 impl Connections {
@@ -79,6 +87,7 @@ impl Connections {
             started: None,
             now: Time::ZERO,
             effects: Vec::new(),
+            shared: Shared::default(),
         }
     }
 
@@ -133,22 +142,42 @@ impl Connections {
     /// A reference that nothing stands for and that is not frozen. `None` without room for that
     /// source.
     pub(super) fn allocate(&mut self, source: Source) -> Option<LocalReference> {
-        // A fifth of the numbers at most is in use: a free one is near.
-        let part = self.parameters.reference_part;
-        let numbers: usize = if part.is_some() { 1 << 20 } else { 1 << 24 };
+        let part = match self.parameters.is_shared {
+            true => Some(self.shared.next_part()?),
+            false => None,
+        };
+        self.allocate_in(source, part)
+    }
+
+    /// The same in a part, where nodes share connections.
+    pub(super) fn allocate_in(
+        &mut self,
+        source: Source,
+        part: Option<u8>,
+    ) -> Option<LocalReference> {
+        // A quarter of the numbers at most is in use: a free one is near.
+        let numbers: usize = if part.is_some() { self.shared.numbers() } else { 1 << 24 };
         let most = self.parameters.references_max.min(numbers / 4);
         if !self.references.take(source.by, source.opc, 1, most) {
             self.effects.push(Effect::Count(Metric::ConnectionsShed));
             return None;
         }
-        loop {
-            let reference = drawn(self.next, self.key);
+        for _ in 0..DRAWS_MAX {
+            let reference = LocalReference::truncated(match part {
+                None => drawn::<12>(self.next, self.key),
+                Some(part) => {
+                    u32::from(part) << PART_SHIFT
+                        | drawn::<8>(self.next, self.key ^ u64::from(part) << 32)
+                }
+            });
             self.next = self.next.wrapping_add(1);
-            let is_ours = part.is_none_or(|it| reference.number() >> 20 == u32::from(it & 0x0f));
-            if is_ours && !self.slots.contains_key(&reference) {
+            if !self.slots.contains_key(&reference) {
                 return Some(reference);
             }
         }
+        self.give_up(source);
+        self.effects.push(Effect::Count(Metric::ConnectionsShed));
+        None
     }
 
     /// Gives back the reference that was allocated last, which nothing stands for yet.
@@ -202,10 +231,65 @@ impl Connections {
         self.due.insert((section.armed, reference));
         self.remotes.insert((section.way.remote, reference));
         self.slots.insert(reference, Slot::Section(section));
+        if self.parameters.is_shared {
+            self.shared.touched.push(reference);
+        }
+    }
+
+    /// A section that another node has served; whether nothing stands for its reference.
+    pub(super) fn put(&mut self, reference: LocalReference, section: Box<Section>) -> bool {
+        let source = section.source;
+        let is_free = !self.slots.contains_key(&reference);
+        if is_free {
+            // It was within the limits of who has given it.
+            self.references.take(source.by, source.opc, 1, usize::MAX);
+            if section.octets() > 0 {
+                self.octets.take(source.by, source.opc, section.octets(), usize::MAX);
+            }
+            self.keep(reference, section);
+        }
+        is_free
+    }
+
+    /// Forgets sections and frozen references of parts that another node serves now.
+    pub(super) fn forget(&mut self, of: RangeInclusive<LocalReference>) {
+        for reference in self.slots.range(of.clone()).map(|it| *it.0).collect::<Vec<_>>() {
+            let source = match self.take(reference) {
+                Some(section) => {
+                    self.give_back(section.source, section.octets());
+                    section.source
+                }
+                None => match self.slots.remove(&reference) {
+                    Some(Slot::Frozen(source)) => source,
+                    _ => continue,
+                },
+            };
+            self.couples.remove(&reference);
+            self.references.give_back(source.by, source.opc, 1);
+        }
+        self.due.retain(|it| !of.contains(&it.1));
+        self.shared.forget(&of);
+    }
+
+    /// Sections from one reference to another.
+    pub(super) fn sections_of(
+        &self,
+        of: RangeInclusive<LocalReference>,
+    ) -> impl Iterator<Item = (LocalReference, &Section)> {
+        self.slots.range(of).filter_map(|(reference, slot)| match slot {
+            Slot::Section(section) => Some((*reference, &**section)),
+            Slot::Frozen(_) => None,
+        })
+    }
+
+    /// Notes what was told of a section.
+    pub(super) fn note_known(&mut self, reference: LocalReference, told: Known) {
+        if let Some(Slot::Section(section)) = self.slots.get_mut(&reference) {
+            section.told = told;
+        }
     }
 
     /// Ends a section: its reference is frozen. Longer when the other side may have its half.
-    #[expect(clippy::boxed_local, reason = "a section is handed over as it was taken")]
     pub(super) fn freeze(
         &mut self,
         now: Time,
@@ -226,6 +310,10 @@ impl Connections {
         let until = now + time.max(Duration::from_millis(1));
         self.due.insert((until, reference));
         self.slots.insert(reference, Slot::Frozen(section.source));
+        if self.parameters.is_shared {
+            let is_told = section.told.fields != 0;
+            self.shared.ended.push((reference, is_told));
+        }
     }
 
     /// Tells the user that the connection is no more.
@@ -261,7 +349,7 @@ impl Connections {
         message: &ConnectionMessage<'_>,
     ) {
         section.sent = now;
-        self.reply(section.way, reference, message);
+        self.write(section.way, reference, message, Some(reference));
     }
 
     /// Sends a message that is of no section; the reference gives the SLS.
@@ -271,10 +359,20 @@ impl Connections {
         reference: LocalReference,
         message: &ConnectionMessage<'_>,
     ) {
+        self.write(way, reference, message, None);
+    }
+
+    fn write(
+        &mut self,
+        way: Way,
+        reference: LocalReference,
+        message: &ConnectionMessage<'_>,
+        of: Option<LocalReference>,
+    ) {
         let mut payload = Vec::new();
         if message.write(&mut payload).is_some() {
             let sls = reference.number().to_le_bytes()[0] & 0x0f;
-            self.effects.push(Effect::Send(way, sls, payload));
+            self.effects.push(Effect::Send(way, sls, payload, of));
         }
     }
 
@@ -298,22 +396,20 @@ impl Connections {
     }
 }
 
-/// The reference of a number: each of 24 bits has one of its own, by a Feistel network of two
-/// halves.
-fn drawn(number: u32, key: u64) -> LocalReference {
-    const HALF: u32 = 12;
-    const MASK: u32 = (1 << HALF) - 1;
-    let whole = LocalReference::truncated(number);
+/// The reference of a number of twice so many bits: each has one of its own, by a Feistel network
+/// of two halves.
+fn drawn<const HALF: u32>(number: u32, key: u64) -> u32 {
+    let mask = (1 << HALF) - 1;
+    let (mut high, mut low) = (number >> HALF & mask, number & mask);
     if key == 0 {
-        return whole;
+        return high << HALF | low;
     }
-    let (mut high, mut low) = (whole.number() >> HALF, whole.number() & MASK);
     for round in 1..=6_u64 {
         let [.., a, b] = mix(key ^ mix(round << 32 | u64::from(low))).to_be_bytes();
-        let made = u32::from(u16::from_be_bytes([a, b])) & MASK;
+        let made = u32::from(u16::from_be_bytes([a, b])) & mask;
         (high, low) = (low, high ^ made);
     }
-    LocalReference::truncated(high << HALF | low)
+    high << HALF | low
 }
 
 fn range_of(of: PointCode) -> RangeInclusive<(PointCode, LocalReference)> {
@@ -328,15 +424,17 @@ mod tests {
     fn every_number_has_a_reference_of_its_own_and_the_next_one_is_elsewhere() {
         let mut seen = vec![false; 1 << 24];
         let mut near = 0;
-        let mut last = drawn(u32::MAX, 7).number();
+        let mut last = drawn::<12>(u32::MAX, 7);
         for number in 0..1 << 24 {
-            let it = drawn(number, 7).number();
+            let it = drawn::<12>(number, 7);
             assert!(!core::mem::replace(&mut seen[it as usize], true), "{it} comes twice");
             near += u32::from(it.abs_diff(last) < 16);
             last = it;
         }
         assert!(near < 100, "{near} follow one another");
-        assert_eq!(drawn(5, 0).number(), 5);
-        assert_ne!(drawn(5, 1), drawn(5, 2));
+        assert_eq!(drawn::<12>(5, 0), 5);
+        assert_ne!(drawn::<12>(5, 1), drawn::<12>(5, 2));
+        let all: BTreeSet<u32> = (0..1 << 16).map(|it| drawn::<8>(it, 7)).collect();
+        assert_eq!(all.len(), 1 << 16);
     }
 }

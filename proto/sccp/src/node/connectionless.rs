@@ -61,12 +61,17 @@ impl Node {
     /// Sends segments, in class 1 whatever the user asked for, so that they keep their order
     /// (§4.1.1.2.2). The first alone comes back.
     fn segment(&mut self, now: Time, whole: Unit<'_>, unitdata: &Unitdata, sls: u8) {
-        self.reference = (self.reference + 1) & REFERENCE_MASK;
+        self.reference = self.reference.wrapping_add(1);
+        // Nodes with one point code do not number two messages alike.
+        let reference = match self.settings.parameters.segments_part {
+            Some(part) => u32::from(part) << 20 & REFERENCE_MASK | self.reference & 0x000f_ffff,
+            None => self.reference & REFERENCE_MASK,
+        };
         let segmentation = Segmentation {
             is_first: true,
             is_sequenced: unitdata.class.is_sequenced,
             remaining: 0,
-            reference: self.reference,
+            reference,
         };
         let whole = Unit { segmentation: Some(segmentation), ..whole };
         let room = room(&whole, self.settings.parameters.message_octets_max);

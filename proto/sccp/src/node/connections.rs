@@ -6,11 +6,16 @@ use crate::codec::{
     Address, Class, ConnectionMessage, ConnectionRequest, Form, LocalReference, Message,
     RefusalCause, ReturnCause, Routing, Unit, Word,
 };
-use crate::connection::{Connect, ConnectionInput, Effect, Inform, Offer, Onward, Source, Way};
-use crate::effects::Indication;
+use crate::connection::{
+    Connect, ConnectionInput, ConnectionReport, Effect, Inform, Offer, Onward, Restored, Source,
+    Standing, Way,
+};
+use crate::effects::{Indication, Out};
 use crate::metrics::Metric;
 use m3ua::codec::PointCode;
 use machine::Time;
+use std::ops::RangeInclusive;
+use wire::Malformed;
 
 impl Node {
     /// What a user wants.
@@ -177,6 +182,70 @@ impl Node {
         self.carry_out();
     }
 
+    /// Where nodes share connections: the parts in which they begin here.
+    pub fn begin_connections_in(&mut self, parts: Vec<u8>) {
+        self.connections.begin_in(parts);
+    }
+
+    /// Where nodes share connections: messages of connections that stand here, since this was asked
+    /// last, in order. They are not among what [`machine::Machine::step`] wants, for another node
+    /// may have to be told first.
+    pub fn take_said(&mut self) -> Vec<(LocalReference, m3ua::Transfer)> {
+        core::mem::take(&mut self.said)
+    }
+
+    /// In which connections something happened since this was asked last, and how they stand.
+    pub fn connection_changes(
+        &mut self,
+        now: Time,
+        tell: &mut dyn FnMut(LocalReference, ConnectionReport<'_>),
+    ) {
+        self.connections.changes(now, tell);
+    }
+
+    /// Tells the connections of parts from that reference on, until `tell` says that it is enough:
+    /// where the next one stands. Where they are handed over `whole`, class 3 goes on without a
+    /// reset.
+    pub fn connections_standing(
+        &self,
+        now: Time,
+        parts: &RangeInclusive<u8>,
+        from: LocalReference,
+        is_whole: bool,
+        tell: &mut dyn FnMut(Standing<'_>) -> bool,
+    ) -> Option<LocalReference> {
+        self.connections.standing(now, parts, from, is_whole, tell)
+    }
+
+    /// Restores a connection as another node has told it at that time; it goes on with
+    /// [`Node::resume_connections`].
+    ///
+    /// # Errors
+    /// It lacks something, or something stands for its reference.
+    pub fn restore_connection(
+        &mut self,
+        now: Time,
+        at: Time,
+        reference: LocalReference,
+        fields: &[u8],
+        came: &[u8],
+    ) -> Result<Restored, Malformed> {
+        self.connections.restore(now, at, reference, fields, came)
+    }
+
+    /// Connections that were restored go on, once their users know.
+    pub fn resume_connections(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.connections.is_guarded(now);
+        self.connections.resume(now);
+        self.carry_out();
+        out.append(&mut self.out);
+    }
+
+    /// Another node serves these parts now: what stands in them is forgotten.
+    pub fn leave_connections(&mut self, parts: &RangeInclusive<u8>) {
+        self.connections.leave(parts);
+    }
+
     /// N-INFORM to the users of connections with a node.
     pub(super) fn inform(&mut self, of: PointCode, what: Inform) {
         self.connections.inform(of, what);
@@ -199,9 +268,13 @@ impl Node {
         self.connections.relay();
         for effect in core::mem::take(&mut self.connections.effects) {
             match effect {
-                Effect::Send(way, sls, payload) => {
+                Effect::Send(way, sls, payload, of) => {
                     self.come_to(Some(way.own));
-                    self.transfer(way.remote, sls, payload);
+                    let msu = self.msu(way.remote, sls, payload);
+                    match of.filter(|_| self.settings.parameters.connections.is_shared) {
+                        Some(of) => self.said.push((of, msu)),
+                        None => self.out.push(Out::Transfer(msu)),
+                    }
                 }
                 Effect::Tell(reference, event) => {
                     self.indicate(Indication::Connection(reference, event));

@@ -11,7 +11,7 @@ use crate::codec::{ConnectionMessage, Message, Unit};
 use crate::connection::Connections;
 use crate::effects::{In, Indication, Out};
 use crate::metrics::Metric;
-use crate::reassembly::Reassembly;
+use crate::reassembly::{Reassembly, SegmentsOf};
 use crate::settings::Settings;
 use crate::translation::Rules;
 use bytes::Bytes;
@@ -54,11 +54,13 @@ pub struct Node {
     /// Subsystems here that take connections.
     connected: BTreeSet<u8>,
     metrics: Metrics<Metric>,
-    /// The local reference of the next message in segments.
+    /// What numbers messages in segments.
     reference: u32,
     /// The SLS of the next message of class 0.
     sls: u8,
     out: Vec<Out>,
+    /// Messages of connections that nodes share.
+    said: Vec<(crate::codec::LocalReference, m3ua::Transfer)>,
 }
 
 impl Node {
@@ -71,7 +73,6 @@ impl Node {
             by: None,
             connections: Connections::new(parameters.connections, parameters.message_octets_max),
             connected: BTreeSet::new(),
-            settings,
             rules: rules.into(),
             subsystems: BTreeMap::new(),
             remotes: Remotes::default(),
@@ -80,9 +81,11 @@ impl Node {
             reassembly: Reassembly::default(),
             coordination: coordination::Coordination::default(),
             metrics: Metrics::new(),
-            reference: 0,
+            reference: parameters.connections.reference_first,
             sls: 0,
             out: Vec::new(),
+            said: Vec::new(),
+            settings,
         }
     }
 
@@ -154,6 +157,17 @@ impl Node {
         self.reassembly.octets()
     }
 
+    /// Whether a message waits here for segments.
+    #[must_use]
+    pub fn awaits(&self, of: &SegmentsOf) -> bool {
+        self.reassembly.awaits(of)
+    }
+
+    /// A message waits here no more: it is whole elsewhere.
+    pub fn forget_segments(&mut self, of: &SegmentsOf) {
+        self.reassembly.forget(of);
+    }
+
     /// Connections that are there or under way, and local references that are frozen.
     #[must_use]
     pub fn connections(&self) -> (usize, usize) {
@@ -181,8 +195,13 @@ impl Node {
 
     /// Gives a message to MTP3.
     fn transfer(&mut self, dpc: PointCode, sls: u8, payload: Vec<u8>) {
+        let msu = self.msu(dpc, sls, payload);
+        self.out.push(Out::Transfer(msu));
+    }
+
+    fn msu(&self, dpc: PointCode, sls: u8, payload: Vec<u8>) -> m3ua::Transfer {
         self.count(Metric::MessagesOut);
-        self.out.push(Out::Transfer(m3ua::Transfer {
+        m3ua::Transfer {
             network: self.settings.network,
             opc: self.at,
             dpc,
@@ -191,7 +210,7 @@ impl Node {
             mp: 0,
             sls,
             payload: Bytes::from(payload),
-        }));
+        }
     }
 
     /// An MSU came for this point code.

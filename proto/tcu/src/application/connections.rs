@@ -1,6 +1,8 @@
 //! Connections of the application of a subsystem without TCAP, and its N-UNITDATA. Each connection
-//! is one instance's, and ends with it: nothing of it can go on at another.
+//! is one instance's, and ends with it: nothing of it can go on at another. Where several nodes
+//! share connections, that instance goes on with it at the node that serves it.
 
+use super::replica::{Home, write_home};
 use super::{Application, InstanceId};
 use crate::names::Speech;
 use crate::network::{NetworkIndication as Told, NetworkRequest};
@@ -14,7 +16,7 @@ use sccp::codec::{
 use sccp::{
     Accept, Connect, ConnectionEvent, ConnectionInput, Disconnect, Disconnected, Inform, Unitdata,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Octets of one connection that wait for its instance, at most, before no more is asked for.
 const FULL_OCTETS: usize = 16_384;
@@ -42,11 +44,28 @@ pub(super) struct Connections {
     full: BTreeSet<u32>,
     tags: u64,
     wants: Vec<Network>,
+    /// Those that another node has served and that have no instance here yet; and those whose
+    /// instance has no connection to this one: until when they wait for it.
+    restored: Vec<Moved>,
+    homeless: VecDeque<(Time, Moved)>,
+}
+
+/// A connection that another node has served.
+#[derive(Debug)]
+struct Moved {
+    connection: u32,
+    class: ConnectionClass,
+    is_there: bool,
+    home: Home,
 }
 
 impl Connections {
     pub(super) fn len(&self) -> usize {
-        self.owners.len() + self.asked.len()
+        self.owners.len() + self.asked.len() + self.homeless.len()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.homeless.front().map(|it| it.0)
     }
 
     pub(super) fn of(&self, id: InstanceId) -> usize {
@@ -98,7 +117,85 @@ impl Application {
     /// Whether a connection is one of its own.
     #[must_use]
     pub fn has_connection(&self, of: LocalReference) -> bool {
-        self.connections.owners.contains_key(&of.number())
+        let waits = || self.connections.homeless.iter().any(|it| it.1.connection == of.number());
+        self.connections.owners.contains_key(&of.number()) || waits()
+    }
+
+    /// Appends what it has of a connection, behind what SCCP has.
+    pub fn write_connection(&self, of: LocalReference, out: &mut Vec<u8>) {
+        let id = self.connections.owners.get(&of.number());
+        let instance = id.and_then(|id| self.instances.get(id));
+        let home = instance.map(|it| (&*it.group, &*it.name));
+        let mut homeless = self.connections.homeless.iter();
+        let before = homeless.find(|it| it.1.connection == of.number());
+        let home = home.or_else(|| before.map(|it| it.1.home.names()));
+        write_home(&self.settings.name, home, out);
+    }
+
+    /// Takes a connection that another node has served, as [`Application::write_connection`] told
+    /// it: its class, and whether it is there. It goes to its instance with
+    /// [`Application::adopt_connections`].
+    pub fn restore_connection(
+        &mut self,
+        of: LocalReference,
+        class: ConnectionClass,
+        is_there: bool,
+        octets: &[u8],
+    ) {
+        let (connection, home) = (of.number(), Home::read(octets));
+        self.connections.restored.push(Moved { connection, class, is_there, home });
+    }
+
+    /// Connections that were restored go to their instances, or wait for them.
+    pub fn adopt_connections(&mut self, now: Time) {
+        let until = now + self.settings.resume;
+        for it in core::mem::take(&mut self.connections.restored) {
+            match self.at_home(&it.home) {
+                Some(to) => self.moved_home(now, to, &it),
+                None => self.connections.homeless.push_back((until, it)),
+            }
+        }
+    }
+
+    fn moved_home(&mut self, now: Time, to: InstanceId, it: &Moved) {
+        let Moved { connection, class, is_there, .. } = *it;
+        self.connections.own(connection, to);
+        if !is_there {
+            self.connections.classes.insert(connection, class);
+        }
+        self.counts.moved += 1;
+        let class = class.number();
+        self.tell_network(now, to, Told::Resume { connection, class, is_there });
+    }
+
+    /// An instance has greeted: its connections go on.
+    pub(super) fn connections_welcomed(&mut self, now: Time) {
+        for (until, it) in core::mem::take(&mut self.connections.homeless) {
+            match self.at_home(&it.home) {
+                Some(to) => self.moved_home(now, to, &it),
+                None => self.connections.homeless.push_back((until, it)),
+            }
+        }
+    }
+
+    /// Those whose instances did not come end.
+    pub(super) fn expire_connections(&mut self, now: Time) {
+        while let Some((_, it)) = self.connections.homeless.pop_front_if(|it| it.0 <= now) {
+            let cause = match it.is_there {
+                true => ReleaseCause::SubsystemFailure.number(),
+                false => RefusalCause::SubsystemFailure.number(),
+            };
+            self.counts.lost += 1;
+            self.disconnect(it.connection, cause);
+        }
+    }
+
+    /// Another node serves these connections now: they are forgotten here, and nobody is told.
+    pub fn leave_connections(&mut self, is_of: impl Fn(LocalReference) -> bool) {
+        let own = self.connections.owners.keys().copied();
+        let gone = own.filter(|it| is_of(reference(*it))).collect::<Vec<_>>();
+        gone.into_iter().for_each(|it| self.connections.forget(it));
+        self.connections.homeless.retain(|it| !is_of(reference(it.1.connection)));
     }
 
     fn tell_network(&mut self, now: Time, to: InstanceId, it: Told) {
@@ -210,7 +307,12 @@ impl Application {
             }
             _ => {}
         }
-        let Some(to) = self.connections.owners.get(&connection).copied() else { return };
+        let Some(to) = self.connections.owners.get(&connection).copied() else {
+            if let ConnectionEvent::Disconnected { .. } = event {
+                self.connections.homeless.retain(|it| it.1.connection != connection);
+            }
+            return;
+        };
         if let ConnectionEvent::Data(data) | ConnectionEvent::Expedited(data) = &event
             && !self.has_room_for(to, connection, data.len())
         {

@@ -208,7 +208,7 @@ impl Application {
     pub fn deadline(&self) -> Option<Time> {
         let instances = self.instances.values().filter_map(|it| it.deadline(&self.settings));
         let lost = self.orphans.front().into_iter().chain(self.doomed.front());
-        let lost = lost.chain(self.homeless.front());
-        instances.chain(lost.map(|it| it.0)).min()
+        let lost = lost.chain(self.homeless.front()).map(|it| it.0);
+        instances.chain(lost).chain(self.connections.deadline()).min()
     }
 }

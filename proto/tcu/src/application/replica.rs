@@ -35,6 +35,35 @@ pub(super) struct Home {
     until: Option<Time>,
 }
 
+impl Home {
+    /// As it is told; nothing of who has no name.
+    pub(super) fn read(octets: &[u8]) -> Self {
+        let mut home = Self::default();
+        for (tag, value) in Fields::new(octets) {
+            match tag {
+                tag::GROUP => home.group = text(value),
+                tag::INSTANCE => home.instance = text(value),
+                _ => {}
+            }
+        }
+        home
+    }
+
+    /// Group and instance.
+    pub(super) fn names(&self) -> (&str, &str) {
+        (&self.group, &self.instance)
+    }
+}
+
+/// Appends whose something is: of which application, and of which group and instance there.
+pub(super) fn write_home(application: &str, home: Option<(&str, &str)>, out: &mut Vec<u8>) {
+    field::bytes(out, tag::APPLICATION, application.as_bytes());
+    if let Some((group, instance)) = home {
+        field::bytes(out, tag::GROUP, group.as_bytes());
+        field::bytes(out, tag::INSTANCE, instance.as_bytes());
+    }
+}
+
 /// The name of the application in the fields of a dialogue, if it is one of an application.
 #[must_use]
 pub fn application_of(octets: &[u8]) -> Option<&str> {
@@ -50,7 +79,10 @@ impl Application {
     /// Appends what it has of a dialogue, behind what its transaction has.
     pub fn write_record(&self, dialogue: u64, out: &mut Vec<u8>) {
         let Some(record) = self.dialogues.get(&dialogue) else { return };
-        field::bytes(out, tag::APPLICATION, self.settings.name.as_bytes());
+        let instance = record.instance.and_then(|id| self.instances.get(&id));
+        let home = instance.map(|it| (&*it.group, &*it.name));
+        let before = self.homes.get(&dialogue).map(Home::names);
+        write_home(&self.settings.name, home.or(before), out);
         match (record.context(), record.speech.context()) {
             (Some(context), _) => field::bytes(out, tag::CONTEXT, &context),
             (None, Some(speech)) => field::bytes(out, tag::SPEECH, &speech),
@@ -58,13 +90,6 @@ impl Application {
         }
         if let Some(state) = &record.state {
             field::bytes(out, tag::STATE, state);
-        }
-        let instance = record.instance.and_then(|id| self.instances.get(&id));
-        let home = instance.map(|it| (&it.group, &it.name));
-        let before = self.homes.get(&dialogue).map(|it| (&it.group, &it.instance));
-        if let Some((group, name)) = home.or(before) {
-            field::bytes(out, tag::GROUP, group.as_bytes());
-            field::bytes(out, tag::INSTANCE, name.as_bytes());
         }
         let Some(held) = &record.held else { return };
         field::bytes(out, tag::HELD, held.messages_of_all());
@@ -77,7 +102,7 @@ impl Application {
     /// What is held of it was not understood.
     pub fn restore(&mut self, dialogue: u64, octets: &[u8]) -> Result<(), Malformed> {
         let (mut context, mut speech) = (None, Speech::Unknown);
-        let (mut state, mut home, mut held) = (None, Home::default(), None);
+        let (mut state, mut held) = (None, None);
         for (tag, value) in Fields::new(octets) {
             match tag {
                 tag::CONTEXT => {
@@ -85,8 +110,6 @@ impl Application {
                 }
                 tag::SPEECH => speech = Speech::of_context(value),
                 tag::STATE if value.len() <= STATE_OCTETS_MAX => state = Some(value.into()),
-                tag::GROUP => home.group = text(value),
-                tag::INSTANCE => home.instance = text(value),
                 tag::HELD => held = Some(Held::read(value)?),
                 _ => {}
             }
@@ -96,7 +119,7 @@ impl Application {
         self.held_octets += record.held_octets();
         self.forget(dialogue);
         self.dialogues.insert(dialogue, record);
-        self.homes.insert(dialogue, home);
+        self.homes.insert(dialogue, Home::read(octets));
         self.restored.push(dialogue);
         Ok(())
     }
@@ -128,7 +151,7 @@ impl Application {
     }
 
     /// The instance of that name.
-    fn at_home(&self, home: &Home) -> Option<InstanceId> {
+    pub(super) fn at_home(&self, home: &Home) -> Option<InstanceId> {
         let is = |it: &super::instance::Instance| {
             it.is_ready()
                 && it.over_since.is_none()
@@ -147,6 +170,7 @@ impl Application {
                 _ => self.homeless.push_back((until, dialogue)),
             }
         }
+        self.connections_welcomed(now);
     }
 
     /// Those for whose instances nobody waits any longer. One may have left with its partition, and
@@ -158,6 +182,7 @@ impl Application {
                 self.doomed.push_back((now, dialogue));
             }
         }
+        self.expire_connections(now);
     }
 
     fn move_home(&mut self, now: Time, to: InstanceId, dialogue: u64, side: &mut Side<'_>) {

@@ -77,6 +77,8 @@ wire::rows! {
         NetworkUnitdata = 0x4c, "n-unitdata", "Q.711 §6.3.2";
         /// N-NOTICE.
         NetworkNotice = 0x4d, "n-notice", "Q.711 §6.3.2";
+        /// A connection goes on at another node.
+        NetworkResume = 0x4e, "n-resume", "TCU";
     }
 }
 

@@ -242,7 +242,7 @@ impl Draw {
         use NetworkIndication as N;
         let (connection, cause, data) = (self.below(1 << 24), self.octet(), self.octets(200));
         let class = 2 + self.below(2) as u8;
-        match self.below(12) {
+        match self.below(13) {
             0 => N::Connecting { reference: self.number(), connection },
             1 => {
                 let calling = self.maybe(|_| calling);
@@ -263,6 +263,7 @@ impl Draw {
             8 => N::Inform { connection, is_available: self.is() },
             9 => N::NotSent { connection },
             10 => N::Unitdata { called, calling, data },
+            11 => N::Resume { connection, class, is_there: self.is() },
             _ => N::Notice { called, calling, cause, data },
         }
     }

@@ -1,5 +1,5 @@
-//! A node joins a cluster that runs, and another one leaves it, by commits: the dialogues that stand
-//! go on.
+//! A node joins a cluster that runs, and another one leaves it, by commits: the dialogues that
+//! stand go on.
 
 use super::{DIALOGUES, Node, begin, came, free_tcp, free_udp, go_on, section};
 use crate::asp::Asp;

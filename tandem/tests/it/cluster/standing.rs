@@ -1,6 +1,6 @@
-//! jSS7 before clusters of two and three nodes, connecting and connected to: dialogues of MAP and CAP
-//! that either side has begun stand while nodes are killed and partitions move, and jSS7 sees none
-//! of them end. tshark reads all that passed.
+//! jSS7 before clusters of two and three nodes, connecting and connected to: dialogues of MAP and
+//! CAP that either side has begun stand while nodes are killed and partitions move, and jSS7 sees
+//! none of them end. tshark reads all that passed.
 
 use super::instances::Instances;
 use super::{LONG, Node, free_tcp, free_udp};

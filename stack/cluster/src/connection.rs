@@ -1,8 +1,8 @@
-//! What shards tell each other of connections, as octets.
+//! What is wanted of connections of SCCP, and what happens to them, as octets: for parts of a
+//! gateway that pass it on to each other.
 
-use super::work::{CUT, NO_OCTET};
+use crate::post::{read_address, read_point_code, write_address, write_point_code};
 use bytes::Bytes;
-use cluster::post::{read_address, read_point_code, write_address, write_point_code};
 use sccp::codec::{Address, ConnectionClass, LocalReference};
 use sccp::{
     Accept, Connect, ConnectionEvent as Event, ConnectionInput as Input, Disconnect, Disconnected,
@@ -10,11 +10,19 @@ use sccp::{
 };
 use wire::{Cursor, Malformed};
 
+const CUT: &str = "work is cut off";
+/// No importance.
+const NO_OCTET: u8 = u8::MAX;
+
 fn write_reference(it: LocalReference, out: &mut Vec<u8>) {
     out.extend(it.number().to_be_bytes());
 }
 
-pub(super) fn read_reference(cursor: &mut Cursor<'_>) -> Result<LocalReference, Malformed> {
+/// Reads a local reference.
+///
+/// # Errors
+/// It is cut off.
+pub fn read_reference(cursor: &mut Cursor<'_>) -> Result<LocalReference, Malformed> {
     Ok(LocalReference::truncated(cursor.be32(CUT)?))
 }
 
@@ -45,7 +53,8 @@ fn rest(cursor: &Cursor<'_>) -> Bytes {
     Bytes::copy_from_slice(cursor.rest())
 }
 
-pub(super) fn write_input(it: &Input, out: &mut Vec<u8>) {
+/// Appends what is wanted of a connection; nothing may stand behind it.
+pub fn write_input(it: &Input, out: &mut Vec<u8>) {
     let mut of = |number: u8, reference: &LocalReference, data: &[u8]| {
         out.push(number);
         write_reference(*reference, out);
@@ -81,7 +90,11 @@ pub(super) fn write_input(it: &Input, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn read_input(cursor: &mut Cursor<'_>) -> Result<Input, Malformed> {
+/// Reads it, to the end.
+///
+/// # Errors
+/// It is cut off, or nothing of the kind.
+pub fn read_input(cursor: &mut Cursor<'_>) -> Result<Input, Malformed> {
     let kind = cursor.octet(CUT)?;
     if kind == 1 {
         let (tag, number) = (cursor.be64(CUT)?, cursor.octet(CUT)?);
@@ -109,7 +122,8 @@ pub(super) fn read_input(cursor: &mut Cursor<'_>) -> Result<Input, Malformed> {
     })
 }
 
-pub(super) fn write_event(reference: LocalReference, it: &Event, out: &mut Vec<u8>) {
+/// Appends what has happened to a connection; nothing may stand behind it.
+pub fn write_event(reference: LocalReference, it: &Event, out: &mut Vec<u8>) {
     write_reference(reference, out);
     match it {
         Event::Begun(tag) => {
@@ -150,7 +164,11 @@ pub(super) fn write_event(reference: LocalReference, it: &Event, out: &mut Vec<u
     }
 }
 
-pub(super) fn read_event(cursor: &mut Cursor<'_>) -> Result<Event, Malformed> {
+/// Reads it, to the end, behind its local reference.
+///
+/// # Errors
+/// It is cut off, or nothing of the kind.
+pub fn read_event(cursor: &mut Cursor<'_>) -> Result<Event, Malformed> {
     Ok(match cursor.octet(CUT)? {
         1 => Event::Begun(cursor.be64(CUT)?),
         2 => {
@@ -186,7 +204,6 @@ pub(super) fn read_event(cursor: &mut Cursor<'_>) -> Result<Event, Malformed> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Work;
     use super::*;
     use m3ua::codec::PointCode;
 
@@ -229,13 +246,22 @@ mod tests {
             Event::Inform(Inform::Return),
             Event::NotSent(Bytes::new()),
         ];
-        let inputs = inputs.into_iter().map(Work::Connection);
-        let works = inputs.chain(events.into_iter().map(|it| Work::Event(of, it)));
-        for work in works.chain([Work::NotConnected(9, 3)]) {
+        for input in inputs {
             let mut octets = Vec::new();
-            work.write(&mut octets);
-            assert_eq!(Work::read(&octets).as_ref(), Ok(&work));
-            (0..octets.len().min(6)).for_each(|end| drop(Work::read(&octets[..end])));
+            write_input(&input, &mut octets);
+            let read = |octets: &[u8]| read_input(&mut Cursor::new(octets, 0, "a test"));
+            assert_eq!(read(&octets).as_ref(), Ok(&input));
+            (0..octets.len().min(6)).for_each(|end| drop(read(&octets[..end])));
+        }
+        for event in events {
+            let mut octets = Vec::new();
+            write_event(of, &event, &mut octets);
+            let read = |octets: &[u8]| {
+                let mut cursor = Cursor::new(octets, 0, "a test");
+                Ok::<_, Malformed>((read_reference(&mut cursor)?, read_event(&mut cursor)?))
+            };
+            assert_eq!(read(&octets), Ok((of, event)));
+            (0..octets.len().min(6)).for_each(|end| drop(read(&octets[..end])));
         }
     }
 }
