@@ -173,6 +173,32 @@ pub(crate) fn lives(random: &[u8; 32]) -> [u64; 4] {
     [0, 1, 2, 3].map(|at| u64::from_be_bytes(chunks[at]))
 }
 
+/// What the pair's machine is started with, in this life of the node.
+fn params(config: &Replica, incarnation: u64, lanes: u16) -> Params {
+    let detect = config.detect();
+    Params {
+        pair: config.pair.into(),
+        node: config.name(),
+        priority: config.priority,
+        incarnation,
+        heartbeat: config.heartbeat(),
+        detect,
+        lease: detect * 4 / 5,
+        has_arbiter: config.arbiter.is_some(),
+        lanes,
+        version: PROTOCOL,
+    }
+}
+
+impl Waiting {
+    fn of(shared: &Shared) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        poll.add(&shared.socket, LINK, Interest::Read)?;
+        poll.add(&shared.waker, WAKER, Interest::Read)?;
+        Ok(Self { poll, votes: None })
+    }
+}
+
 impl Node {
     /// Starts a standby for a function with as many shards as `lanes`. It is silent until the
     /// function is there ([`Replication::attach`]). `keys` are those of the pair's `key_file`.
@@ -184,19 +210,7 @@ impl Node {
         let now = Time::from_nanos(clock.now_ns());
         let random = driver::random()?;
         let [incarnation, life, voter, mark] = lives(&random);
-        let detect = config.detect();
-        let params = Params {
-            pair: config.pair.into(),
-            node: config.name(),
-            priority: config.priority,
-            incarnation,
-            heartbeat: config.heartbeat(),
-            detect,
-            lease: detect * 4 / 5,
-            has_arbiter: config.arbiter.is_some(),
-            lanes,
-            version: PROTOCOL,
-        };
+        let params = params(config, incarnation, lanes);
         let socket = UdpSocket::bind(address(&config.listen)?)?;
         if let Err(error) = driver::make_room(&socket, RECEIVE_BYTES) {
             tracing::warn!(%error, "the link to the other node has little room");
@@ -231,9 +245,7 @@ impl Node {
             refusals: Mutex::default(),
             track: Mutex::new(Track::new(now, &config.track, recover(config.track_recover_s))),
         });
-        let poll = Poll::new()?;
-        poll.add(&shared.socket, LINK, Interest::Read)?;
-        poll.add(&shared.waker, WAKER, Interest::Read)?;
+        let waiting = Waiting::of(&shared)?;
         let (changes, changed) = sync_channel(CHANGES_MAX);
         let own = Arc::clone(&shared);
         let holder = std::thread::Builder::new().name("addresses".into());
@@ -243,7 +255,7 @@ impl Node {
             if let Err(error) = driver::link::urgent() {
                 tracing::warn!(%error, "the heartbeats run at common priority");
             }
-            own.run(doors, Waiting { poll, votes: None }, &changes);
+            own.run(doors, waiting, &changes);
         })?;
         let own = Arc::clone(&shared);
         let tracker = std::thread::Builder::new().name("track".into());
