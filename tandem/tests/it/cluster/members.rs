@@ -58,8 +58,8 @@ fn a_node_joins_and_one_leaves_and_no_dialogue_that_stands_ends() {
     // The first leaves.
     assert!(nodes[0].ctl(&["cluster", "drain"]).status.success());
     nodes[0].serves(0, false);
-    for at in 1..4 {
-        nodes[at].commit(&text(at, &all[1..]));
+    for (at, node) in nodes.iter().enumerate().skip(1) {
+        node.commit(&text(at, &all[1..]));
     }
     drop(nodes.remove(0));
     drop(asps.remove(0));
