@@ -1,12 +1,12 @@
-//! Whatever a forwarder hands up for OSPF and BFD, packet by packet, with time passing: whole
-//! packets of IPv4 from anybody, and those of a neighbour with a header that holds. Nothing panics,
-//! and the deadline stays ahead.
+//! Whatever a forwarder hands up for OSPF, IS-IS and BFD, packet by packet, with time passing: whole
+//! packets of IPv4 and frames from anybody, and those of a neighbour with a header that holds.
+//! Nothing panics, and the deadline stays ahead.
 
 use dataplane::PacketDoor;
 use forwarder::ToPackets;
-use igp::config::{Area, Bfd, Interface, KeyChains, Ospf};
+use igp::config::{Area, Bfd, Interface, Isis, KeyChains, Ospf};
 use igp::ip4::{Head, UDP, udp, write};
-use igp::{Link, Router, Start, Surroundings};
+use igp::{Link, Router, Sections, Start, Surroundings, frame};
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, Effects, PacketRecord, PortId};
 use std::net::Ipv4Addr;
@@ -28,26 +28,48 @@ fn section() -> Option<Ospf> {
     Some(section)
 }
 
-fn router(now: Time, section: Ospf) -> Router {
-    let to = ToPackets { socket: "/none".into(), keys: None, classes: igp::classes() };
-    let (section, function) = (Arc::new(section), "pe".to_owned());
-    let start = Start { now, random: [7; 32], function, is_restart: false };
-    let mut made = Router::new(start, section.clone(), PacketDoor::new(now, DOOR, to));
+fn of_isis() -> Option<Isis> {
+    let text = r#"{ "net": "49.0001.0000.0000.0001.00", "level": "1-2", "interface": [
+        { "name": "w", "hello_s": 10, "bfd": {} }] }"#;
+    serde_json::from_str(text).ok()
+}
+
+fn link() -> Link {
+    Link {
+        name: "w".to_owned(),
+        index: 1,
+        address: Some((OWN, 24)),
+        addresses: vec![(OWN.into(), 24)],
+        mac: Some([2, 0, 0, 0, 0, 1]),
+        tags: Vec::new(),
+        mtu: 1_500,
+        is_up: true,
+    }
+}
+
+fn router(now: Time, ospf: Ospf, isis: Isis) -> Router {
+    let ospf = Some((Arc::new(ospf), KeyChains::new()));
+    let isis = Some((Arc::new(isis), KeyChains::new()));
+    let sections = Sections { ospf, isis };
+    let classes = sections.classes();
+    let to = ToPackets { socket: "/none".into(), keys: None, classes: classes.clone() };
+    let function = "pe".to_owned();
+    let start = Start { now, random: [7; 32], function, restarts: Vec::new() };
+    let mut made = Router::new(start, classes, PacketDoor::new(now, DOOR, to));
     let mut out = Effects::default();
     made.tick(now, &mut out);
     made.step(now, DOOR, ChannelEvent::Up, &mut out);
     made.step(now, DOOR, ChannelEvent::Message(&[]), &mut out);
-    let (name, address) = ("w".to_owned(), Some((OWN, 24)));
-    let links = vec![Link { name, index: 1, address, mtu: 1_500, is_up: true }];
-    let around = Surroundings { links, externals: Vec::new() };
-    made.configure(now, section, KeyChains::new(), around, &mut out);
+    let around = Surroundings { links: vec![link()], externals: Vec::new() };
+    made.configure(now, &sections, &around, &mut out);
     made
 }
 
-/// A packet: as it stands, of OSPF, or a datagram of BFD.
+/// A packet: as it stands, of OSPF, a datagram of BFD, or a frame of IS-IS.
 fn packet(kind: u8, piece: &[u8]) -> Vec<u8> {
-    let (protocol, destination, payload) = match kind % 3 {
+    let (protocol, destination, payload) = match kind % 4 {
         0 => return piece.to_vec(),
+        3 => return frame::write(&link(), isis::ALL_L2_IS, piece).unwrap_or_default(),
         1 => (ospf::PROTOCOL, GROUP, piece.to_vec()),
         _ => (UDP, OWN, udp([OTHER, OWN], [49_152, BFD_PORT], piece)),
     };
@@ -58,14 +80,16 @@ fn packet(kind: u8, piece: &[u8]) -> Vec<u8> {
 }
 
 pub fn run(octets: &[u8]) {
-    let Some(section) = section() else { return };
+    let Some((ospf, isis)) = section().zip(of_isis()) else { return };
     let mut now = Time::from_millis(1_000);
-    let mut router = router(now, section);
+    let mut router = router(now, ospf, isis);
     let mut rest = octets;
     while let Some((&[first, length], more)) = rest.split_first_chunk::<2>() {
         let (piece, more) = more.split_at(more.len().min(usize::from(length)));
         rest = more;
-        let record = PacketRecord { interface: u32::from(first >> 6 != 3), ..Default::default() };
+        let interface = u32::from(first >> 6 != 3);
+        let class = u8::from(first % 4 == 3);
+        let record = PacketRecord { interface, class, ..Default::default() };
         let packet = packet(first, piece);
         let mut out = Effects::default();
         router.step(now, DOOR, ChannelEvent::Packet(record, &packet), &mut out);

@@ -62,6 +62,7 @@ pub(crate) struct Asked<'a> {
 
 type Serve = fn(&ProviderEdge, &Asked<'_>) -> Answered;
 
+const PROTOCOL: Parameter = Parameter::text("protocol", "only of `ospf`, or of `isis`");
 const SKIP: Parameter = Parameter::number("skip", "where the page begins");
 const LIMIT: Parameter =
     Parameter::number("limit", "rows of the page, 100 if it is left out, at most 1000");
@@ -98,30 +99,32 @@ questions! {
     /// The filters and their rules, a page at a time.
     Ask "pe/filters" [SKIP, LIMIT] -> Page<FilterRow>,
         |it, asked| section::filters(&it.settings.pe, asked.ask);
-    /// How OSPF stands.
+    /// How OSPF and IS-IS stand.
     Ask "igp/summary" [] -> Vec<IgpRow>, |it, asked| Ok(it.igp(|igp| igp.summary(asked.now)));
-    /// The routers that OSPF hears, and how far the exchange with each has come.
+    /// The routers that OSPF and IS-IS hear, and how far the exchange with each has come.
     Ask "igp/neighbours" [] -> Vec<IgpNeighbourRow>,
         |it, asked| Ok(it.igp(|igp| igp.neighbours(asked.now)));
-    /// The interfaces of OSPF.
+    /// The interfaces of OSPF and IS-IS.
     Ask "igp/interfaces" [] -> Vec<IgpInterfaceRow>,
         |it, asked| Ok(it.igp(|igp| igp.interface_rows(asked.now)));
-    /// The link state database, a page at a time.
+    /// The link state databases, a page at a time.
     Ask "igp/database" [
-        Parameter::text("area", "only of this area: `0.0.0.0`"),
-        Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary` …"),
+        PROTOCOL,
+        Parameter::text("area", "only of this area or level: `0.0.0.0`, `level-2`"),
+        Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary`, `LSP` …"),
         Parameter::text("router", "only what this router says"),
         SKIP,
         LIMIT,
     ] -> Page<IgpLsaRow>, |it, asked| it.igp_page(|igp| igp.database(asked.now, asked.ask));
-    /// The routes that OSPF has, those on its own links included, a page at a time.
+    /// The routes that OSPF has, those on its own links included, and IS-IS; a page at a time.
     Ask "igp/routes" [
+        PROTOCOL,
         Parameter::text("within", "only those within this prefix"),
         Parameter::text("covering", "only those that cover this address"),
         SKIP,
         LIMIT,
     ] -> Page<IgpRouteRow>, |it, asked| it.igp_page(|igp| igp.route_rows(asked.ask));
-    /// What SPF does, by area.
+    /// What SPF does, by area and level.
     Ask "igp/spf" [] -> Vec<IgpSpfRow>, |it, asked| Ok(it.igp(|igp| igp.spf(asked.now)));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));
@@ -158,7 +161,7 @@ impl ProviderEdge {
         serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &Asked { now, ask })
     }
 
-    /// What OSPF says; nothing where there is none.
+    /// What the protocols say; nothing where there is none.
     fn igp<R>(&self, ask: impl FnOnce(&Router) -> Vec<R>) -> Vec<R> {
         self.learnt.router.as_ref().map(ask).unwrap_or_default()
     }

@@ -20,14 +20,14 @@ use nodes::program::{
     self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 /// What stands beside the section.
 #[derive(Default)]
 pub(crate) struct Beside<'a> {
     /// Routes of its files.
     pub(crate) routes: &'a [FileRoute],
-    /// What OSPF has learnt.
+    /// What OSPF and IS-IS have learnt.
     pub(crate) router: Option<&'a Router>,
     /// Numbers that are in use no more are not given to others.
     pub(crate) keeps_numbers: bool,
@@ -105,13 +105,13 @@ impl Hops for Compiler<'_> {
 
 impl Compiler<'_> {
     /// Whether there is a route of that table, prefix and length.
-    pub(crate) fn has(&self, key: (u32, Ipv4Addr, u8)) -> bool {
-        self.out.routes4.contains_key(&key)
+    pub(crate) fn has(&self, key: (u32, IpAddr, u8)) -> bool {
+        self.out.has_route(key)
     }
 
     /// Sets a route.
-    pub(crate) fn set(&mut self, key: (u32, Ipv4Addr, u8), hop: u32) {
-        self.out.routes4.insert(key, hop);
+    pub(crate) fn set(&mut self, key: (u32, IpAddr, u8), hop: u32) {
+        self.out.route(key, hop);
     }
 
     fn ports(&mut self) {
@@ -308,10 +308,7 @@ impl Compiler<'_> {
     }
 
     fn route(&mut self, vrf: u32, to: (IpAddr, u8), hop: u32) {
-        match to {
-            (IpAddr::V4(address), length) => self.out.routes4.insert((vrf, address, length), hop),
-            (IpAddr::V6(address), length) => self.out.routes6.insert((vrf, address, length), hop),
-        };
+        self.out.route((vrf, to.0, to.1), hop);
     }
 
     fn label(&mut self, label: u32, action: program::LabelAction) {

@@ -82,6 +82,9 @@ pub struct Pe {
     /// OSPF in the global routing table: what it learns stands beside connected and static routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ospf: Option<igp::config::Ospf>,
+    /// IS-IS in the global routing table, for IPv4 and IPv6, alone or beside OSPF.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isis: Option<igp::config::Isis>,
     /// Files of static routes, a line each: `[vrf] prefix gateway`, relative to the site's
     /// directory. They are read when the configuration is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -324,7 +327,8 @@ pub struct Route {
     /// Flows stay where they are when another way comes or goes.
     #[serde(default)]
     pub resilient: bool,
-    /// Its preference against what OSPF learns of the same prefix, 1 to 255: the lower one holds.
+    /// Its preference against what OSPF and IS-IS learn of the same prefix, 1 to 255: the lower one
+    /// holds.
     #[serde(default = "distance")]
     pub distance: u8,
     /// No way at all: `blackhole`, `unreachable` or `prohibited`.

@@ -1,34 +1,38 @@
-//! What OSPF learns, beside the routes of the section.
+//! What OSPF and IS-IS learn, beside the routes of the section.
 //!
 //! ```text
 //!   door ─→ igp::Router ─ changed prefixes ─→ follow ─ Edit: those alone ─→ stack/dataplane
 //!                └──────── all routes ──────→ compile, whenever everything is said
 //! ```
 //! Of several routes to a prefix the lowest distance holds: connected subnets, which the plane
-//! knows itself, then the section's, then what is learnt, then those of the section that are to
-//! wait behind it.
+//! knows itself, then the section's, then what is learnt, of two protocols by the lower distance,
+//! then those of the section that are to wait behind it.
 
 use crate::Settings;
 use crate::compile::{Compiler, subnet_of};
-use crate::config::{ForwarderStart, OnExit, Pe, Via, network, prefix};
+use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, network, prefix};
 use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
 use forwarder::ToPackets;
-use igp::config::{Ospf, Source};
-use igp::{External, Link, NextHop, Prefix, Router, Shown, Start, Surroundings};
+use igp::config::Source;
+use igp::{
+    External, Link, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start,
+    Surroundings, Way,
+};
 use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{Hop, Removed};
 use runtime::{ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The channel of the door.
 pub(crate) const DOOR: PortId = PortId(2);
 /// The number of the global table.
 const GLOBAL: u32 = 0;
-/// The note by which the next control knows that the forwarder's routes are those of OSPF.
-const NOTE: &str = "ospf";
+/// The tags of frames of one VLAN, and of two.
+const TAG: [u8; 2] = [0x81, 0];
+const SERVICE_TAG: [u8; 2] = [0x88, 0xa8];
 /// Hops that single changes may leave behind before everything is said again without them.
 const HOPS_MAX: usize = 4_096;
 /// Time between two showings of what is counted.
@@ -55,10 +59,10 @@ impl Hops for Editing<'_, '_> {
 }
 
 /// The hop of a learnt route: one way, or flows shared among equal ones.
-pub(crate) fn hop_of(ways: &[NextHop], hops: &mut impl Hops) -> u32 {
+pub(crate) fn hop_of(ways: &[Way], hops: &mut impl Hops) -> u32 {
     let mut each = ways.iter().map(|way| {
         let (interface, labels) = (way.interface, Vec::<u32>::new());
-        let gateway = way.gateway.map(IpAddr::V4);
+        let gateway = Some(way.gateway);
         let name = format!("via {interface} {gateway:?} {labels:?}");
         hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
     });
@@ -73,32 +77,47 @@ pub(crate) fn hop_of(ways: &[NextHop], hops: &mut impl Hops) -> u32 {
 }
 
 /// The name of a route in what was said.
-pub(crate) fn key_of(to: Prefix) -> (u32, Ipv4Addr, u8) {
-    (GLOBAL, to.address.into(), to.length)
+pub(crate) fn key_of(to: Prefix) -> (u32, IpAddr, u8) {
+    (GLOBAL, to.address, to.length)
 }
 
-/// Routes of the section that wait behind learnt ones.
-pub(crate) fn waiting(pe: &Pe) -> BTreeSet<Prefix> {
-    let Some(ospf) = &pe.ospf else { return BTreeSet::new() };
-    let behind = pe.route.iter().filter(|it| it.vrf.is_none() && it.distance > ospf.distance);
-    behind.filter_map(|it| prefix4(&it.prefix)).collect()
+/// Routes of the section that may wait behind learnt ones, with their distances.
+pub(crate) fn waiting(pe: &Pe) -> BTreeMap<Prefix, u8> {
+    let ospf = pe.ospf.iter().map(|it| it.distance);
+    let Some(lowest) = ospf.chain(pe.isis.iter().map(|it| it.distance)).min() else {
+        return BTreeMap::new();
+    };
+    let behind = pe.route.iter().filter(|it| it.vrf.is_none() && it.distance > lowest);
+    behind.filter_map(|it| Some((prefix_of(&it.prefix)?, it.distance))).collect()
 }
 
-fn prefix4(text: &str) -> Option<Prefix> {
-    let (IpAddr::V4(address), length) = prefix(text).map(network)? else { return None };
-    Some(Prefix::new(address.into(), length))
+fn prefix_of(text: &str) -> Option<Prefix> {
+    let (address, length) = prefix(text).map(network)?;
+    Some(Prefix::new(address, length))
 }
 
-/// OSPF of an edge.
+/// Which protocols a section speaks, and how.
+fn sections(settings: &Settings) -> Sections {
+    let ospf = settings.pe.ospf.as_ref();
+    let isis = settings.pe.isis.as_ref();
+    Sections {
+        ospf: ospf.map(|it| (Arc::new(it.clone()), settings.ospf_keys.clone())),
+        isis: isis.map(|it| (Arc::new(it.clone()), settings.isis_keys.clone())),
+    }
+}
+
+/// What an edge learns.
 pub(crate) struct Learnt {
     pub(crate) router: Option<Router>,
     /// Prefixes whose route in the plane is the learnt one.
     told: BTreeSet<Prefix>,
-    waiting: BTreeSet<Prefix>,
+    waiting: BTreeMap<Prefix, u8>,
     /// Hops that single changes have made.
     hops: usize,
     /// Whether routes of a control before this one stand until all is learnt again.
     holds: bool,
+    /// Protocols whose routes those are.
+    restarts: Vec<Protocol>,
     random: [u8; 32],
     shown: Shown,
     shown_at: Time,
@@ -109,9 +128,10 @@ impl Learnt {
         Self {
             router: None,
             told: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             hops: 0,
             holds: false,
+            restarts: Vec::new(),
             random: seed.random,
             shown: Shown::default(),
             shown_at: seed.now,
@@ -120,11 +140,17 @@ impl Learnt {
 
     /// A forwarder takes this control: before it is told anything, whether what stands there is
     /// to stay until all is learnt again.
-    pub(crate) fn welcomed(&mut self, pe: &Pe, dataplane: &mut Dataplane) {
-        let Some(ospf) = &pe.ospf else { return };
-        let own = ospf.router_id.to_string();
-        let is_ours = dataplane.numbers().note(NOTE) == Some(&*own);
-        if self.router.is_none() && is_ours && ospf.restart_s > 0 {
+    pub(crate) fn welcomed(&mut self, settings: &Settings, dataplane: &mut Dataplane) {
+        if self.router.is_some() {
+            return;
+        }
+        let sections = sections(settings);
+        let is_ours = |it: &Protocol| {
+            let own = sections.note(*it);
+            own.is_some() && dataplane.numbers().note(it.name()) == own.as_deref()
+        };
+        self.restarts = Protocol::ALL.into_iter().filter(is_ours).collect();
+        if !self.restarts.is_empty() {
             self.holds = true;
             dataplane.hold();
         }
@@ -152,35 +178,45 @@ impl Learnt {
         out: &mut Effects,
     ) {
         self.waiting = waiting(&settings.pe);
-        let Some(ospf) = &settings.pe.ospf else { return self.end(now, dataplane, out) };
+        let sections = sections(settings);
+        if !Protocol::ALL.iter().any(|it| sections.has(*it)) {
+            return self.end(now, dataplane, out);
+        }
         if !dataplane.is_controlled() {
             return;
         }
-        let section = Arc::new(ospf.clone());
-        if self.router.is_none() {
-            let launch = &settings.launch;
-            let (socket, keys) = (launch.socket.clone(), launch.keys.clone());
-            let to = ToPackets { socket, keys, classes: igp::classes() };
-            let start = Start {
-                now,
-                random: self.random,
-                function: settings.pe.name.clone(),
-                is_restart: self.holds,
-            };
-            let door = PacketDoor::new(now, DOOR, to);
-            self.router = Some(Router::new(start, section.clone(), door));
-        }
-        let around = surroundings(settings, ospf, dataplane);
+        self.meet(now, settings, &sections, out);
+        let around = surroundings(settings, dataplane);
         if let Some(router) = &mut self.router {
-            router.configure(now, section, settings.ospf_keys.clone(), around, out);
+            router.configure(now, &sections, &around, out);
         }
-        let note = Some(ospf.router_id.to_string()).filter(|_| ospf.restart_s > 0);
-        if dataplane.numbers_mut().set_note(NOTE, note) {
-            dataplane.keep(out);
+        note(&sections, dataplane, out);
+    }
+
+    /// Sees to it that there is a router, whose door is that of the protocols which it speaks.
+    fn meet(&mut self, now: Time, settings: &Settings, sections: &Sections, out: &mut Effects) {
+        let classes = sections.classes();
+        if self.router.as_ref().is_some_and(|it| it.classes() == classes) {
+            return;
+        }
+        let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
+        let to = ToPackets { socket, keys, classes: classes.clone() };
+        let door = PacketDoor::new(now, DOOR, to);
+        match &mut self.router {
+            Some(router) => router.reopen(classes, door, out),
+            None => {
+                let start = Start {
+                    now,
+                    random: self.random,
+                    function: settings.pe.name.clone(),
+                    restarts: std::mem::take(&mut self.restarts),
+                };
+                self.router = Some(Router::new(start, classes, door));
+            }
         }
     }
 
-    /// There is no OSPF any more.
+    /// Nothing is learnt any more.
     fn end(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) {
         if let Some(router) = self.router.take() {
             router.end(out);
@@ -189,9 +225,7 @@ impl Learnt {
         if std::mem::take(&mut self.holds) {
             dataplane.release(now, out);
         }
-        if dataplane.numbers_mut().set_note(NOTE, None) {
-            dataplane.keep(out);
-        }
+        note(&Sections::default(), dataplane, out);
     }
 
     /// Something happened on a channel.
@@ -210,11 +244,14 @@ impl Learnt {
     /// Links may be others than they were.
     pub(crate) fn links(&mut self, now: Time, pe: &Pe, dataplane: &Dataplane, out: &mut Effects) {
         let Some(router) = &mut self.router else { return };
-        let is_up = |name: &str| {
+        let stands = |name: &str| {
             let found = pe.interface.iter().find(|it| it.name == name);
-            found.is_some_and(|it| is_up(pe, it, dataplane))
+            found.map_or_else(LinkState::default, |it| LinkState {
+                is_up: is_up(pe, it, dataplane),
+                mac: mac_of(pe, it, dataplane),
+            })
         };
-        router.links(now, is_up, out);
+        router.links(now, stands, out);
     }
 
     pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -249,21 +286,19 @@ impl Learnt {
             dataplane.edit(now, out, |edit| {
                 for prefix in changed {
                     let key = key_of(prefix);
-                    let Some(route) = router.route(prefix) else {
-                        if told.remove(&prefix) {
-                            // What waited behind it has a hop that only the section tells.
-                            says_all |= waiting.contains(&prefix);
-                            edit.route4(key, None);
-                        }
-                        continue;
-                    };
-                    let is_free = told.contains(&prefix)
-                        || waiting.contains(&prefix)
-                        || !edit.said().routes4.contains_key(&key);
-                    if is_free {
-                        let hop = hop_of(&route.hops, &mut Editing(edit, hops));
-                        edit.route4(key, Some(hop));
+                    let behind = waiting.get(&prefix).copied();
+                    let route = router.route(prefix).filter(|it| {
+                        let is_said = edit.said().has_route(key) && !told.contains(&prefix);
+                        holds(it, behind, is_said)
+                    });
+                    if let Some(route) = route {
+                        let hop = hop_of(&route.ways, &mut Editing(edit, hops));
+                        edit.route(key, Some(hop));
                         told.insert(prefix);
+                    } else if told.remove(&prefix) {
+                        // What waited behind it has a hop that only the section tells.
+                        says_all |= behind.is_some();
+                        edit.route(key, None);
                     }
                 }
             });
@@ -288,13 +323,41 @@ impl Learnt {
     }
 }
 
+/// Whether a learnt route holds where the section has one `behind` it, or is one that was said.
+fn holds(route: &Route, behind: Option<u8>, is_said: bool) -> bool {
+    behind.map_or(!is_said, |distance| distance > route.distance)
+}
+
+/// Notes for the next control whose routes the forwarder has.
+fn note(sections: &Sections, dataplane: &mut Dataplane, out: &mut Effects) {
+    let numbers = dataplane.numbers_mut();
+    let noted = Protocol::ALL.map(|it| numbers.set_note(it.name(), sections.note(it)));
+    if noted.contains(&true) {
+        dataplane.keep(out);
+    }
+}
+
 /// Whether packets come and go by an interface.
-fn is_up(pe: &Pe, it: &crate::config::Interface, dataplane: &Dataplane) -> bool {
+fn is_up(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> bool {
     dataplane.is_controlled() && pe.port_of(it).is_none_or(|port| dataplane.is_up(port))
 }
 
-/// What OSPF is told of the router around it.
-fn surroundings(settings: &Settings, ospf: &Ospf, dataplane: &Dataplane) -> Surroundings {
+/// The MAC address of an interface: its own, or its port's once that is open.
+fn mac_of(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> Option<[u8; 6]> {
+    let own = it.mac.as_deref().and_then(mac);
+    own.or_else(|| dataplane.mac(pe.port_of(it)?))
+}
+
+/// The VLAN tags of an interface's frames.
+fn tags_of(it: &Interface) -> Vec<u8> {
+    let inner = it.inner_vlan.map(|vlan| (TAG, vlan));
+    let outer = it.vlan.map(|vlan| (if inner.is_some() { SERVICE_TAG } else { TAG }, vlan));
+    let all = outer.into_iter().chain(inner);
+    all.flat_map(|(tag, vlan)| [tag, vlan.to_be_bytes()]).flatten().collect()
+}
+
+/// What the protocols are told of the router around them.
+fn surroundings(settings: &Settings, dataplane: &Dataplane) -> Surroundings {
     let pe = &settings.pe;
     let number = |name: &str| dataplane.numbers().known(Kind::Interface, name);
     let routed = pe.interface.iter();
@@ -304,34 +367,39 @@ fn surroundings(settings: &Settings, ospf: &Ospf, dataplane: &Dataplane) -> Surr
             name: it.name.clone(),
             index: number(&it.name)?,
             address: pe.address4(it),
+            addresses: it.addresses.iter().filter_map(|text| prefix(text)).collect(),
+            mac: mac_of(pe, it, dataplane),
+            tags: tags_of(it),
             mtu: pe.mtu_of(it),
             is_up: is_up(pe, it, dataplane),
         })
     });
     let links = links.collect();
-    let wants = |from: Source| ospf.redistribute.iter().any(|it| it.from == from);
+    let ospf = pe.ospf.iter().flat_map(|it| it.redistribute.iter().map(|it| it.from));
+    let isis = pe.isis.iter().flat_map(|it| it.redistribute.iter().map(|it| it.from));
+    let wanted: BTreeSet<Source> = ospf.chain(isis).collect();
     let mut externals = Vec::new();
-    if wants(Source::Connected) {
+    if wanted.contains(&Source::Connected) {
         for it in routed {
             let Some(index) = number(&it.name) else { continue };
-            let subnets = it.addresses.iter().filter_map(|text| prefix4(text));
+            let subnets = it.addresses.iter().filter_map(|text| prefix_of(text));
             externals.extend(subnets.map(|prefix| External {
                 prefix,
                 from: Source::Connected,
+                distance: 0,
                 by: vec![index],
             }));
         }
     }
-    if wants(Source::Static) {
-        statics(settings, ospf, number, &mut externals);
+    if wanted.contains(&Source::Static) {
+        statics(settings, number, &mut externals);
     }
     Surroundings { links, externals }
 }
 
-/// The static routes of the global table, but those that wait behind learnt ones.
+/// The static routes of the global table.
 fn statics(
     settings: &Settings,
-    ospf: &Ospf,
     number: impl Fn(&str) -> Option<u32>,
     externals: &mut Vec<External>,
 ) {
@@ -341,21 +409,21 @@ fn statics(
         (None, Some(gateway)) => number(&subnet_of(pe, None, gateway)?.name),
         (None, None) => None,
     };
-    let own = pe.route.iter().filter(|it| it.vrf.is_none() && it.distance < ospf.distance);
-    for route in own {
-        let Some(prefix) = prefix4(&route.prefix) else { continue };
+    for route in pe.route.iter().filter(|it| it.vrf.is_none()) {
+        let Some(prefix) = prefix_of(&route.prefix) else { continue };
         let by = route.via.iter().chain(&route.backup).filter_map(by).collect();
-        externals.push(External { prefix, from: Source::Static, by });
+        let (from, distance) = (Source::Static, route.distance);
+        externals.push(External { prefix, from, distance, by });
     }
     let mut known: BTreeMap<IpAddr, Vec<u32>> = BTreeMap::new();
     for route in settings.routes.iter().filter(|it| it.vrf.is_empty()) {
-        let (IpAddr::V4(address), length) = route.prefix else { continue };
         let by = known.entry(route.gateway).or_insert_with(|| {
             let subnet = subnet_of(pe, None, route.gateway);
             subnet.and_then(|it| number(&it.name)).into_iter().collect()
         });
-        let prefix = Prefix::new(address.into(), length);
-        externals.push(External { prefix, from: Source::Static, by: by.clone() });
+        let prefix = Prefix::new(route.prefix.0, route.prefix.1);
+        let from = Source::Static;
+        externals.push(External { prefix, from, distance: 1, by: by.clone() });
     }
 }
 
@@ -369,10 +437,10 @@ pub(crate) fn merge(
     let Some(router) = router else { return told };
     let waiting = waiting(pe);
     for (prefix, route) in router.routes() {
-        let is_free = waiting.contains(&prefix) || !compiled.has(key_of(prefix));
-        if is_free {
-            let hop = hop_of(&route.hops, compiled);
-            compiled.set(key_of(prefix), hop);
+        let key = key_of(prefix);
+        if holds(&route, waiting.get(&prefix).copied(), compiled.has(key)) {
+            let hop = hop_of(&route.ways, compiled);
+            compiled.set(key, hop);
             told.insert(prefix);
         }
     }

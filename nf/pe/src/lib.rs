@@ -1,9 +1,9 @@
-//! Provider edge: what a section says of a router, and what OSPF learns, told to the process that
-//! forwards.
+//! Provider edge: what a section says of a router, and what OSPF and IS-IS learn, told to the process
+//! that forwards.
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
-//!   [pe.ospf] ── stack/igp ──→ learnt ───────↑ routes, one by one      door ↕ packets
+//!   [pe.ospf], [pe.isis] ── stack/igp ──→ learnt ─↑ routes, one by one  door ↕ packets
 //! ```
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
@@ -53,6 +53,8 @@ pub struct Settings {
     pub routes: Vec<FileRoute>,
     /// The keys of OSPF, by their files.
     pub ospf_keys: igp::config::KeyChains,
+    /// The keys of IS-IS, by their files.
+    pub isis_keys: igp::config::KeyChains,
     /// How a forwarder is started where none stands, or where it is waited for.
     pub launch: Launch,
 }
@@ -81,10 +83,10 @@ impl ProviderEdge {
         }
     }
 
-    /// Tells the forwarder what the settings and OSPF make of it.
+    /// Tells the forwarder what the settings and the protocols make of it.
     fn say(&mut self, now: Time, out: &mut Effects) {
         let settings = &*self.settings;
-        if settings.pe.ospf.is_none() {
+        if settings.pe.ospf.is_none() && settings.pe.isis.is_none() {
             // Its routes go with what is said.
             self.learnt.configure(now, settings, &mut self.dataplane, out);
         }
@@ -100,14 +102,14 @@ impl ProviderEdge {
         self.learnt.said(told);
     }
 
-    /// Tells the forwarder what OSPF has learnt.
+    /// Tells the forwarder what was learnt.
     fn follow(&mut self, now: Time, out: &mut Effects) {
         if self.learnt.follow(now, &mut self.dataplane, out) {
             self.say(now, out);
         }
     }
 
-    /// What OSPF is told of the section and of the links.
+    /// What the protocols are told of the section and of the links.
     fn configure_learnt(&mut self, now: Time, out: &mut Effects) {
         self.learnt.configure(now, &self.settings, &mut self.dataplane, out);
     }
@@ -118,7 +120,7 @@ impl ProviderEdge {
         let links = self.dataplane.link_changes();
         match self.dataplane.step(now, port, event, out) {
             Some(Notification::Welcomed) => {
-                self.learnt.welcomed(&self.settings.pe, &mut self.dataplane);
+                self.learnt.welcomed(&self.settings, &mut self.dataplane);
                 self.say(now, out);
                 self.configure_learnt(now, out);
             }

@@ -197,8 +197,13 @@ fn mistakes_are_named_with_their_place_and_their_hint() {
 fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another() {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
-    let settings =
-        Settings { pe: read(EDGE), routes: Vec::new(), launch, ospf_keys: Default::default() };
+    let settings = Settings {
+        pe: read(EDGE),
+        routes: Vec::new(),
+        launch,
+        ospf_keys: Default::default(),
+        isis_keys: Default::default(),
+    };
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
     let mut edge = ProviderEdge::new(seed, Arc::new(settings));

@@ -544,13 +544,22 @@ impl Forwarder {
         let (memo, is_taken) = (self.kept.memo.clone(), self.kept.is_taken);
         self.kept.claims.forget();
         self.say(number, &Reply::Welcome { ports, memo, is_taken });
-        let links: Vec<_> = self.ports.iter().map(|(port, it)| (*port, it.is_up())).collect();
-        for (port, up) in links {
-            self.say(number, &Reply::Link { port, up });
-        }
+        let links: Vec<Reply> = self.ports.keys().map(|port| self.link(*port)).collect();
+        links.iter().for_each(|link| self.say(number, link));
         let not_well = self.hands.iter().enumerate().filter(|(_, hand)| !hand.is_well());
         let not_well: Vec<usize> = not_well.map(|(worker, _)| worker).collect();
         not_well.into_iter().for_each(|worker| self.tell_worker(worker));
+    }
+
+    /// How the link of a port stands.
+    fn link(&self, port: u16) -> Reply {
+        let up = self.ports.get(&port).is_some_and(|it| it.is_up());
+        Reply::Link { port, up, mac: self.mac(port) }
+    }
+
+    /// The MAC address of a port that a worker has opened.
+    fn mac(&self, port: u16) -> Option<[u8; 6]> {
+        Some(self.ports.get(&port)?.metrics?.mac)
     }
 
     fn say(&mut self, number: u64, reply: &Reply) {
@@ -641,7 +650,8 @@ impl Forwarder {
                     standing.open.insert(worker);
                 }
                 self.program_port(port);
-                self.tell(&Reply::Link { port, up: metrics.up });
+                let mac = Some(metrics.mac);
+                self.tell(&Reply::Link { port, up: metrics.up, mac });
             }
             Notification::Died { worker, why, remains } => self.died(worker, why, *remains),
             Notification::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
@@ -655,7 +665,8 @@ impl Forwarder {
                     metrics.up = up;
                 }
                 self.program_port(port);
-                self.tell(&Reply::Link { port, up });
+                let link = Reply::Link { port, up, mac: self.mac(port) };
+                self.tell(&link);
             }
         }
         self.plane.publish();

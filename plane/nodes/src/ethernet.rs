@@ -1,11 +1,13 @@
 //! `ethernet-input`: from port, VLAN tags and EtherType to the interface and the protocol's node.
 //!
 //! Routed packets leave it starting at their network header; frames of bridges and cross-connects
-//! keep their Ethernet header and their tags, of which `Row::tags` are the interface's own.
+//! keep their Ethernet header and their tags, of which `Row::tags` are the interface's own. So do
+//! frames of IEEE 802.2 of a routed interface, the number of whose tags is in `Meta::words[0]`.
 
 use crate::arcs::{BRIDGE_IN, CONNECT_IN};
 use crate::header::{
-    ETHERNET, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN, short, word,
+    ETHERNET, LENGTH_MAX, TAG, TYPE_ARP, TYPE_IP4, TYPE_IP6, TYPE_MPLS, TYPE_SERVICE, TYPE_VLAN,
+    short, word,
 };
 use crate::interfaces::{Input, InterfaceCounters, Interfaces, Row as Link};
 use crate::view::Shared;
@@ -16,10 +18,11 @@ const TO_IP4: Verdict = Verdict::to(Edge(0));
 const TO_IP6: Verdict = Verdict::to(Edge(1));
 const TO_ARP: Verdict = Verdict::to(Edge(2));
 const TO_MPLS: Verdict = Verdict::to(Edge(3));
+const TO_LLC: Verdict = Verdict::to(Edge(4));
 /// Not an edge but the arc.
-const TO_BRIDGE: Verdict = Verdict::to(Edge(4));
+const TO_BRIDGE: Verdict = Verdict::to(Edge(5));
 /// Not an edge but the arc.
-const TO_CONNECT: Verdict = Verdict::to(Edge(5));
+const TO_CONNECT: Verdict = Verdict::to(Edge(6));
 
 const SHORT: Verdict = Verdict::drop(Reason(0));
 const NO_INTERFACE: Verdict = Verdict::drop(Reason(1));
@@ -72,7 +75,8 @@ impl Run<'_> {
 
 impl Node for EthernetInput {
     fn row(&self) -> Row {
-        Row::of("ethernet-input", &["ip4-input", "ip6-input", "arp-input", "mpls-input"], REASONS)
+        let next = &["ip4-input", "ip6-input", "arp-input", "mpls-input", "llc-input"];
+        Row::of("ethernet-input", next, REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -177,6 +181,12 @@ fn routed(
         TYPE_IP6 => TO_IP6,
         TYPE_ARP => TO_ARP,
         TYPE_MPLS => TO_MPLS,
+        0..=LENGTH_MAX => {
+            meta.offset -= octets;
+            meta.length += octets;
+            meta.words[0] = tags.into();
+            TO_LLC
+        }
         _ => PROTOCOL,
     }
 }

@@ -20,6 +20,8 @@ pub(crate) const fn short(octets: usize) -> u16 {
     octets
 }
 
+/// What is not above it in the place of an EtherType is the length of a frame of IEEE 802.2.
+pub const LENGTH_MAX: u16 = 1_500;
 /// EtherType of IPv4.
 pub const TYPE_IP4: u16 = 0x0800;
 /// EtherType of ARP.

@@ -5,6 +5,7 @@
 //!                   ├→ ip6-input ─arc ip6-in─→ ip6-lookup ─┤
 //!                   │                                      └→ local, glean, ip4-error, ip6-error
 //!                   ├→ arp-input ─arc out─→
+//!                   ├→ llc-input ─→ up to the control plane
 //!                   ├→ mpls-input ─┬─arc out─→
 //!                   │              └→ ip4-input, ip6-input, bridge-input, mpls-expired
 //!                   ├─arc connect-in─→ cross-connect ─arc out─→
@@ -39,6 +40,7 @@ pub mod interfaces;
 pub mod ip4;
 pub mod ip6;
 pub mod l2;
+pub mod llc;
 pub mod local;
 pub mod mpls;
 pub mod nd;

@@ -17,8 +17,8 @@ const TO_REASSEMBLY: Verdict = Verdict::to(Edge(2));
 /// Not an edge but the outbox.
 const UP: Verdict = Verdict::to(Edge(3));
 const SHORT: Verdict = Verdict::drop(Reason(0));
-const FROM_AFAR: Verdict = Verdict::drop(Reason(11));
-const EXTENDED: Verdict = Verdict::drop(Reason(12));
+const FROM_AFAR: Verdict = Verdict::drop(Reason(12));
+const EXTENDED: Verdict = Verdict::drop(Reason(13));
 /// The reasons after the first are those of the classes, then why no class is asked.
 const REASONS: &[&str] = &[
     "local packet too short",
@@ -26,6 +26,7 @@ const REASONS: &[&str] = &[
     "policed: icmp",
     "policed: bgp",
     "policed: ospf",
+    "policed: isis",
     "policed: ldp",
     "policed: bfd",
     "policed: management",

@@ -1,7 +1,7 @@
 //! The nodes of every worker; features add theirs (`feature.rs`).
 
 use crate::view::Shared;
-use crate::{arp, echo, ethernet, glean, inject, ip4, ip6, local, nd, output, reassembly};
+use crate::{arp, echo, ethernet, glean, inject, ip4, ip6, llc, local, nd, output, reassembly};
 use graph::Plan;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub fn trunk(shared: &Shared) -> Plan {
     Plan::new()
         .node(ethernet::EthernetInput::new(shared.clone()))
         .node(arp::ArpInput::new(shared.clone(), Arc::clone(&routes.ipv4), Arc::clone(hops)))
+        .node(llc::LlcInput::new(shared.clone()))
         .node(ip4::Ip4Input)
         .node(ip4::Ip4Options)
         .node(ip4::Ip4Lookup::new(Arc::clone(&routes.ipv4), Arc::clone(hops), shared.seed))

@@ -23,7 +23,7 @@ use machine::Time;
 use machine::narrow::slot;
 
 /// Classes.
-const CLASSES: usize = 10;
+const CLASSES: usize = 11;
 /// Buckets of sources, and of interfaces; those with the same hash, which is keyed, share one.
 const SOURCES: usize = 4_096;
 /// Of a rate, what one interface may have, and what strangers may who say that they are near: the
@@ -72,6 +72,7 @@ const DEFAULTS: [(u32, u32, u32); CLASSES] = [
     (2_000, 500, 500),
     (1_000, 200, 200),
     (20_000, 4_000, 5_000),
+    (5_000, 1_000, 1_000),
     (5_000, 1_000, 1_000),
     (5_000, 1_000, 1_000),
     (20_000, 2_000, 2_000),

@@ -17,7 +17,7 @@
 //! Fields that one side does not know are skipped. A message that it does not know ends the
 //! connection: a forwarder that a newer control cannot talk to is to be started anew.
 
-use crate::{Item, MacNotice, Program, Removed};
+use crate::{Item, Mac, MacNotice, Program, Removed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -179,6 +179,9 @@ pub enum Reply {
         port: u16,
         /// Whether it is there.
         up: bool,
+        /// Its MAC address, once a worker has opened it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mac: Option<Mac>,
     },
     /// Something happened to a worker.
     Worker {

@@ -397,6 +397,8 @@ pub enum Class {
     Bgp,
     /// OSPF (protocol 89).
     Ospf,
+    /// IS-IS (LLC, no IP).
+    Isis,
     /// LDP (TCP and UDP 646).
     Ldp,
     /// BFD (UDP 3784, 3785, 4784).
@@ -413,11 +415,12 @@ pub enum Class {
 
 impl Class {
     /// All of them by their names, in their order.
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("neighbours", Self::Neighbours),
         ("icmp", Self::Icmp),
         ("bgp", Self::Bgp),
         ("ospf", Self::Ospf),
+        ("isis", Self::Isis),
         ("ldp", Self::Ldp),
         ("bfd", Self::Bfd),
         ("management", Self::Management),

@@ -137,6 +137,8 @@ pub(crate) struct Circuit {
     /// Its number on a LAN, which its pseudonode has.
     pub(crate) id: u8,
     pub(crate) is_up: bool,
+    /// When each neighbour has said a hello since it is up.
+    pub(crate) heard_at: Time,
     /// Levels of both the circuit and the system.
     pub(crate) active: Levels,
     pub(crate) adjacencies: BTreeMap<AdjacencyKey, Adjacency>,
@@ -152,6 +154,7 @@ impl Circuit {
             settings,
             id,
             is_up: false,
+            heard_at: Time::MAX,
             active,
             adjacencies: BTreeMap::new(),
             levels: [LevelState::new(), LevelState::new()],
@@ -184,6 +187,14 @@ impl Circuit {
     /// Whether there is anybody to flood to.
     pub(crate) fn floods(&self, level: Level) -> bool {
         self.is_up && self.active.has(level) && self.up(level).next().is_some()
+    }
+
+    /// After our restart nothing is said before the neighbours were heard: those that do not bear
+    /// restarts (RFC 8706) do not notice, for the first hello names them. On a LAN that are all who
+    /// speak within the time between two hellos.
+    pub(crate) fn silent_until(&self) -> Option<Time> {
+        let is_waited_for = self.is_lan() || self.adjacencies.is_empty();
+        is_waited_for.then_some(self.heard_at)
     }
 
     /// The time between two hellos of a level.

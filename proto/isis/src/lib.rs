@@ -39,7 +39,7 @@ mod topology;
 pub use address::{AreaAddress, Level, Levels, LspId, NodeId, Snpa, SystemId};
 pub use adjacency::AdjacencyState;
 pub use discard::Discard;
-pub use instance::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Out};
+pub use instance::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Neighbouring, Out};
 pub use pdu::Authentication;
 pub use repairs::{Protection, SystemRepair, SystemSegment};
 pub use routes::{

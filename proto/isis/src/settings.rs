@@ -106,7 +106,7 @@ impl Leaking {
 }
 
 /// A circuit.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CircuitSettings {
     /// The number of its interface, which is its extended circuit ID; not 0.
     pub index: u32,
@@ -216,7 +216,7 @@ impl Default for Limits {
 }
 
 /// An instance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Its own system ID.
     pub system: SystemId,

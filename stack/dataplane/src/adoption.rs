@@ -3,8 +3,8 @@
 use crate::desired::Desired;
 use crate::numbers::Numbers;
 use crate::{
-    Dataplane, Notification, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX, State,
-    WELCOME,
+    Dataplane, Link, Notification, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX,
+    State, WELCOME,
 };
 use forwarder::ipc::{self, Broken, MEMO_OCTETS_MAX, Reply, Request, WorkerState};
 use machine::Time;
@@ -89,9 +89,9 @@ impl Dataplane {
                 }
                 return of.map(Notification::Refused);
             }
-            Reply::Link { port, up } => {
+            Reply::Link { port, up, mac } => {
                 self.link_changes += 1;
-                self.links.insert(port, up);
+                self.links.insert(port, Link { up, mac });
             }
             Reply::Mac(notice) => return Some(Notification::Mac(notice)),
             Reply::Item(item) => return Some(Notification::Item(item)),

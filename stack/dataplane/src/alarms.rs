@@ -23,7 +23,7 @@ impl Dataplane {
             let is_starting = self.tally.adopted == 0 && self.turned_away.is_none();
             rows.push(alarm("forwarder-away", name, "critical", &text).starting(is_starting));
         }
-        for (port, _) in self.links.iter().filter(|(_, up)| !**up) {
+        for (port, _) in self.links.iter().filter(|(_, it)| !it.up) {
             let name = self.numbers.name(Kind::Port, u32::from(*port)).unwrap_or("a port");
             let text = format!("the link of {name} is down");
             rows.push(alarm("link-down", name, "major", &text));

@@ -5,7 +5,7 @@ use forwarder::ipc::PortSpec;
 use nodes::Program;
 use nodes::program::{Interface, Mode, NO_PORT, Removed};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Routes in one program.
 const ROUTES_MAX: usize = 8_192;
@@ -49,6 +49,23 @@ pub enum Rank {
 }
 
 impl Desired {
+    /// Whether a table has a route of that prefix and length.
+    #[must_use]
+    pub fn has_route(&self, (vrf, to, length): (u32, IpAddr, u8)) -> bool {
+        match to {
+            IpAddr::V4(to) => self.routes4.contains_key(&(vrf, to, length)),
+            IpAddr::V6(to) => self.routes6.contains_key(&(vrf, to, length)),
+        }
+    }
+
+    /// Sets a route of a table.
+    pub fn route(&mut self, (vrf, to, length): (u32, IpAddr, u8), hop: u32) {
+        match to {
+            IpAddr::V4(to) => self.routes4.insert((vrf, to, length), hop),
+            IpAddr::V6(to) => self.routes6.insert((vrf, to, length), hop),
+        };
+    }
+
     /// Adds a thing under its name.
     pub fn put(&mut self, rank: Rank, name: Removed, program: Program) {
         self.things.insert((rank, name), program);
@@ -128,7 +145,8 @@ fn difference<A: Ord + Copy>(old: &Routes<A>, new: &Routes<A>) -> Vec<((u32, A, 
     set.map(|(key, hop)| (*key, *hop)).chain(gone).collect()
 }
 
-fn bulk<A: Copy>(
+/// Programs of many routes.
+pub(crate) fn bulk<A: Copy>(
     routes: Vec<((u32, A, u8), u32)>,
     program: impl Fn(u32, Vec<(A, u8, u32)>) -> Program,
 ) -> Vec<Program> {

@@ -1,7 +1,7 @@
 //! Changes of single things of what was said: who learns routes one by one does not say everything
 //! again, nor compare it.
 
-use crate::desired::{Desired, Rank};
+use crate::desired::{Desired, Rank, bulk};
 use crate::numbers::{Kind, Numbers};
 use crate::{Dataplane, State};
 use machine::Time;
@@ -9,13 +9,7 @@ use nodes::Program;
 use nodes::program::Removed;
 use runtime::Effects;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-
-/// A route of IPv4: prefix, its length, hop.
-type Route4 = (Ipv4Addr, u8, u32);
-
-/// Routes in one program.
-const ROUTES_MAX: usize = 8_192;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A change that is being made. What it does stands in what was said, so that the next
 /// [`Dataplane::say`] compares with it.
@@ -24,6 +18,7 @@ pub struct Edit<'a> {
     numbers: &'a mut Numbers,
     things: Vec<Program>,
     routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
+    routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
     has_numbered: bool,
 }
 
@@ -50,29 +45,40 @@ impl Edit<'_> {
         }
     }
 
-    /// Sets a route of IPv4, or takes it away.
-    pub fn route4(&mut self, key: (u32, Ipv4Addr, u8), hop: Option<u32>) {
-        let before = match hop {
-            Some(hop) => self.said.routes4.insert(key, hop),
-            None => self.said.routes4.remove(&key),
-        };
-        if before != hop {
-            self.routes4.insert(key, hop.unwrap_or(0));
+    /// Sets a route of a table, or takes it away.
+    pub fn route(&mut self, (vrf, to, length): (u32, IpAddr, u8), hop: Option<u32>) {
+        match to {
+            IpAddr::V4(to) => {
+                set(&mut self.said.routes4, &mut self.routes4, (vrf, to, length), hop);
+            }
+            IpAddr::V6(to) => {
+                set(&mut self.said.routes6, &mut self.routes6, (vrf, to, length), hop);
+            }
         }
     }
 
     fn programs(self) -> Vec<Program> {
         let mut programs = self.things;
-        let mut of_table: Option<(u32, Vec<Route4>)> = None;
-        for ((vrf, address, length), hop) in self.routes4 {
-            let is_full = |it: &(u32, Vec<Route4>)| it.0 != vrf || it.1.len() == ROUTES_MAX;
-            if let Some((vrf, routes)) = of_table.take_if(|it| is_full(it)) {
-                programs.push(Program::Routes4 { vrf, routes });
-            }
-            of_table.get_or_insert((vrf, Vec::new())).1.push((address, length, hop));
-        }
-        programs.extend(of_table.map(|(vrf, routes)| Program::Routes4 { vrf, routes }));
+        let (four, six) = (self.routes4.into_iter(), self.routes6.into_iter());
+        programs.extend(bulk(four.collect(), |vrf, routes| Program::Routes4 { vrf, routes }));
+        programs.extend(bulk(six.collect(), |vrf, routes| Program::Routes6 { vrf, routes }));
         programs
+    }
+}
+
+/// Notes a route in what was said, and in what is to be said where it differs.
+fn set<K: Ord + Copy>(
+    said: &mut BTreeMap<K, u32>,
+    changed: &mut BTreeMap<K, u32>,
+    key: K,
+    hop: Option<u32>,
+) {
+    let before = match hop {
+        Some(hop) => said.insert(key, hop),
+        None => said.remove(&key),
+    };
+    if before != hop {
+        changed.insert(key, hop.unwrap_or(0));
     }
 }
 
@@ -86,6 +92,7 @@ impl Dataplane {
             numbers: &mut self.numbers,
             things: Vec::new(),
             routes4: BTreeMap::new(),
+            routes6: BTreeMap::new(),
             has_numbered: false,
         };
         with(&mut edit);

@@ -43,7 +43,7 @@ pub use questions::{GLOBAL, QUESTIONS_MAX};
 use forwarder::ipc::{PortSpec, WorkerState};
 use forwarder::{Launch, ToAsk, ToControl};
 use machine::{Duration, Time};
-use nodes::program::{Item, MacNotice, Removed};
+use nodes::program::{Item, Mac, MacNotice, Removed};
 use questions::Questions;
 use runtime::{ChannelEvent, Effects, PortId};
 use std::collections::{BTreeMap, VecDeque};
@@ -102,6 +102,13 @@ pub struct Tally {
     pub routes: u64,
 }
 
+/// What a forwarder said of the link of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Link {
+    up: bool,
+    mac: Option<Mac>,
+}
+
 /// How far this control is.
 #[derive(Debug)]
 enum State {
@@ -128,7 +135,7 @@ pub struct Dataplane {
     starting: Option<Time>,
     controlled: Option<Time>,
     numbers: Numbers,
-    links: BTreeMap<u16, bool>,
+    links: BTreeMap<u16, Link>,
     link_changes: u64,
     refusals: VecDeque<(String, String)>,
     /// Why the forwarder that stands takes no control from here.
@@ -283,7 +290,7 @@ impl Dataplane {
     /// Ports whose link is there, and those whose link is not.
     #[must_use]
     pub fn ports(&self) -> (usize, usize) {
-        let up = self.links.values().filter(|up| **up).count();
+        let up = self.links.values().filter(|it| it.up).count();
         (up, self.links.len() - up)
     }
 
@@ -297,9 +304,18 @@ impl Dataplane {
     /// Whether the link of a port is there.
     #[must_use]
     pub fn is_up(&self, port: &str) -> bool {
-        let number = self.numbers.known(Kind::Port, port);
-        let number = number.and_then(|number| u16::try_from(number).ok());
-        number.and_then(|number| self.links.get(&number)).is_some_and(|up| *up)
+        self.link(port).is_some_and(|it| it.up)
+    }
+
+    /// The MAC address of a port, once it is open.
+    #[must_use]
+    pub fn mac(&self, port: &str) -> Option<Mac> {
+        self.link(port)?.mac
+    }
+
+    fn link(&self, port: &str) -> Option<&Link> {
+        let number = u16::try_from(self.numbers.known(Kind::Port, port)?).ok()?;
+        self.links.get(&number)
     }
 
     /// What was refused last: what, and why; the oldest first.

@@ -1,11 +1,12 @@
 //! What somebody should look at: adjacencies that were lost, and a number that another router has.
 
-use crate::router::{DUPLICATE, DUPLICATE_LSAS, Router};
+use crate::around::Protocol;
+use crate::history::{Double, History, Lost};
+use crate::router::Router;
 use machine::Time;
 use question::Condition;
-use std::net::Ipv4Addr;
 
-/// Alarms of lost adjacencies at most; the others have one together.
+/// Alarms of lost adjacencies of a protocol at most; the others have one together.
 const LOST_ALARMS_MAX: usize = 50;
 
 impl Router {
@@ -13,33 +14,60 @@ impl Router {
     #[must_use]
     pub fn alarms(&self, now: Time) -> Vec<Condition> {
         let mut rows = Vec::new();
-        for ((interface, address), lost) in self.lost.iter().take(LOST_ALARMS_MAX) {
-            let (router, name) = (Ipv4Addr::from(lost.router), self.name_of(*interface));
-            let text = format!("{router} at {name} is no neighbour any more: {}", lost.why);
-            let subject = format!("{name} {address}");
-            rows.push(alarm("igp-adjacency-lost", &subject, "major", text));
+        if let Some(it) = &self.ospf {
+            let at = |(interface, address): (u32, _)| {
+                let name = it.name_of(interface);
+                (name.to_owned(), format!("{name} {address}"))
+            };
+            rows.extend(self.lost(&it.history, at));
+            rows.extend(self.double(it.history.double(now), Protocol::Ospf, &it.section.router_id));
         }
-        if let Some(more) = self.lost.len().checked_sub(LOST_ALARMS_MAX).filter(|it| *it > 0) {
-            let text = format!("{more} more routers are no neighbours any more");
-            rows.push(alarm("igp-adjacencies-lost", &self.function, "major", text));
+        if let Some(it) = &self.isis {
+            let at = |(circuit, system, _): (u32, isis::SystemId, u8)| {
+                let name = it.name_of(circuit);
+                (name.to_owned(), format!("{name} {system}"))
+            };
+            rows.extend(self.lost(&it.history, at));
+            rows.extend(self.double(it.history.double(now), Protocol::Isis, &it.section.net));
         }
-        rows.extend(self.duplicate(now));
         rows
     }
 
+    /// Adjacencies that were lost: `at` says the interface of one, and its subject.
+    fn lost<K: Ord + Copy, S: Copy>(
+        &self,
+        history: &History<K, S>,
+        at: impl Fn(K) -> (String, String),
+    ) -> Vec<Condition> {
+        let told = history.lost.iter().take(LOST_ALARMS_MAX).map(|(id, lost)| {
+            let ((name, subject), Lost { who, why, .. }) = (at(*id), lost);
+            let text = format!("{who} at {name} is no neighbour any more: {why}");
+            alarm("igp-adjacency-lost", &subject, "major", text)
+        });
+        let more = history.lost.len().checked_sub(LOST_ALARMS_MAX).filter(|it| *it > 0);
+        let more = more.map(|more| {
+            let text = format!("{more} more routers are no neighbours any more");
+            alarm("igp-adjacencies-lost", &self.function, "major", text)
+        });
+        told.chain(more).collect()
+    }
+
     /// Another router has this one's number.
-    fn duplicate(&self, now: Time) -> Option<Condition> {
-        let id = self.section.router_id;
-        let is_recent = |at: Time| now.since(at) < DUPLICATE;
-        let fought = self.duplicate.fought;
-        let text = if self.duplicate.heard.is_some_and(is_recent) {
-            format!("another router on a link of this one has its number {id}")
-        } else if fought.count >= DUPLICATE_LSAS && is_recent(fought.since) {
-            format!("another router of an area says LSAs as {id}, which is this one's number")
-        } else {
-            return None;
+    fn double(
+        &self,
+        found: Option<Double>,
+        of: Protocol,
+        own: &dyn std::fmt::Display,
+    ) -> Option<Condition> {
+        let (number, said, key) = match of {
+            Protocol::Ospf => ("number", "LSAs", "router_id"),
+            Protocol::Isis => ("system ID", "LSPs", "net"),
         };
-        let text = format!("{text}: routes by either may be wrong; give one another `router_id`");
+        let text = match found? {
+            Double::Near => format!("another router on a link of this one has its {number} {own}"),
+            Double::Far => format!("another router says {said} as {own}, which is this one's"),
+        };
+        let text = format!("{text}: routes by either may be wrong; give one another `{key}`");
         Some(alarm("igp-duplicate-router-id", &self.function, "critical", text))
     }
 }

@@ -1,14 +1,18 @@
-//! What a function's section says of OSPF: its keys and their help (the doc comments).
+//! What a function's section says of OSPF: its keys and their help (the doc comments). IS-IS has a
+//! file of its own, and so has what both have.
 
 mod interruptions;
 mod keys;
+mod of_isis;
+mod shared;
 mod validate;
 
 pub use keys::{KeyChain, KeyChains};
-pub use validate::Known;
+pub use of_isis::{Advertise, Interface as IsisInterface, Isis, LevelKind};
+pub use shared::{Bfd, Delays, Known, Network, Source};
 
 use config::Issue;
-use ospf::{AreaKind, SpfDelays};
+use ospf::AreaKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -73,65 +77,6 @@ const fn helper_s() -> u16 {
 
 const fn lsas_of_router_max() -> u32 {
     200_000
-}
-
-/// Delays of SPF (RFC 8405 §5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Delays {
-    /// After a first change, milliseconds.
-    pub initial_ms: u32,
-    /// While changes belong together, milliseconds.
-    pub short_ms: u32,
-    /// While they do not end, milliseconds.
-    pub long_ms: u32,
-    /// How long changes belong together, milliseconds.
-    pub learn_ms: u32,
-    /// Rest after which the network counts as stable, milliseconds.
-    pub holddown_ms: u32,
-}
-
-impl Default for Delays {
-    fn default() -> Self {
-        let ms =
-            |it: machine::Duration| machine::narrow::at_most(machine::narrow::millis(it), u32::MAX);
-        let it = SpfDelays::default();
-        Self {
-            initial_ms: ms(it.initial),
-            short_ms: ms(it.short),
-            long_ms: ms(it.long),
-            learn_ms: ms(it.learn),
-            holddown_ms: ms(it.holddown),
-        }
-    }
-}
-
-/// Routes of another kind that others are told.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    /// Static routes of the global table, but the default one, whose way is up and whose
-    /// `distance` is lower than OSPF's own.
-    Static,
-    /// Subnets of interfaces of the global table that have no OSPF and are up.
-    Connected,
-    /// The default route 0.0.0.0/0, whether this router has one or not.
-    Default,
-}
-
-impl Source {
-    /// All with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("static", Self::Static), ("connected", Self::Connected), ("default", Self::Default)];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(_, it)| *it == self);
-        found.map_or("", |(name, _)| name)
-    }
 }
 
 /// What others are told of routes of one kind.
@@ -220,17 +165,6 @@ impl Area {
     }
 }
 
-/// The kind of an interface's link.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// Any number of routers, one of whom speaks for the link (designated router).
-    #[default]
-    Broadcast,
-    /// One neighbour: no election, and no wait for one.
-    PointToPoint,
-}
-
 /// An interface that OSPF speaks by, or announces. Its first IPv4 address and that address's subnet
 /// count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -311,22 +245,6 @@ const fn retransmit_s() -> u16 {
 
 const fn delay_s() -> u16 {
     1
-}
-
-/// Times of BFD on an interface (RFC 5880 §6.8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bfd {
-    /// Milliseconds between two packets, both ways, 50 to 10,000.
-    pub interval_ms: u16,
-    /// So many that stay away make a neighbour lost, 2 to 50.
-    pub multiplier: u8,
-}
-
-impl Default for Bfd {
-    fn default() -> Self {
-        Self { interval_ms: 300, multiplier: 3 }
-    }
 }
 
 impl Ospf {

@@ -14,6 +14,8 @@ pub const HEADER_OCTETS: usize = 20;
 const UDP_OCTETS: usize = 8;
 /// The protocol of UDP.
 pub const UDP: u8 = 17;
+/// The protocol of TCP.
+pub const TCP: u8 = 6;
 /// Internetwork control (RFC 2474 §4.2.2.2).
 const CLASS: u8 = 0xC0;
 /// Octets of a whole packet at most.
@@ -58,6 +60,14 @@ impl<'a> Packet<'a> {
         })
     }
 
+    /// The segment of TCP in it, whose checksum holds (RFC 9293 §3.1).
+    #[must_use]
+    pub fn segment(&self) -> Option<&'a [u8]> {
+        let length = u16::try_from(self.payload.len()).ok()?;
+        let sum = sum_of(TCP, [self.source, self.destination], length, self.payload);
+        Some(self.payload).filter(|_| self.protocol == TCP && sum == 0)
+    }
+
     /// Port and payload of a datagram of UDP that came whole: its length and checksum hold (RFC
     /// 768).
     #[must_use]
@@ -66,7 +76,7 @@ impl<'a> Packet<'a> {
         let length = u16::from_be_bytes([head[4], head[5]]);
         let datagram = self.payload.get(..usize::from(length))?;
         let has_sum = head[6..] != [0, 0];
-        let sum = udp_sum(self.source, self.destination, length, datagram);
+        let sum = sum_of(UDP, [self.source, self.destination], length, datagram);
         let is_sound = self.protocol == UDP && (!has_sum || sum == 0);
         let port = u16::from_be_bytes([head[2], head[3]]);
         datagram.get(UDP_OCTETS..).filter(|_| is_sound).map(|payload| (port, payload))
@@ -89,10 +99,10 @@ fn checksum(octets: &[u8], so_far: u32) -> u16 {
     !machine::narrow::at_most::<u16>(folded, u16::MAX)
 }
 
-/// The checksum of a datagram with its pseudo-header; zero where it holds.
-fn udp_sum(source: Ipv4Addr, destination: Ipv4Addr, length: u16, datagram: &[u8]) -> u16 {
-    let halves = [source, destination].map(u32::from).map(|it| (it >> 16) + (it & 0xffff));
-    checksum(datagram, halves[0] + halves[1] + u32::from(UDP) + u32::from(length))
+/// The checksum of a datagram or a segment with its pseudo-header; zero where it holds.
+fn sum_of(protocol: u8, ends: [Ipv4Addr; 2], length: u16, octets: &[u8]) -> u16 {
+    let halves = ends.map(u32::from).map(|it| (it >> 16) + (it & 0xffff));
+    checksum(octets, halves[0] + halves[1] + u32::from(protocol) + u32::from(length))
 }
 
 /// The header of a packet that leaves.
@@ -154,7 +164,7 @@ pub fn udp(ends: [Ipv4Addr; 2], ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
     }
     octets.extend_from_slice(payload);
     // Zero would say that there is none.
-    let sum = match udp_sum(ends[0], ends[1], length, &octets) {
+    let sum = match sum_of(UDP, ends, length, &octets) {
         0 => u16::MAX,
         sum => sum,
     };

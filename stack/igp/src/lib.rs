@@ -1,38 +1,35 @@
-//! OSPF for any function that has packets forwarded: the machine of `proto/ospf` bound to
-//! interfaces of a forwarder.
+//! OSPF and IS-IS for any function that has packets forwarded: the machines of `proto/ospf` and
+//! `proto/isis` bound to interfaces of a forwarder, with BFD beside them.
 //!
 //! ```text
-//!   the function: section, keys, links, other routes ─→ configure ─┐
-//!   door: packets of OSPF and BFD ─→ ip4 ─→ ospf::Instance, bfd::Sessions ─→ ip4 ─→ door
-//!                                              └─→ changed prefixes ─→ the function's routes
+//!   the function: sections, keys, links, other routes ─→ Router::configure ─┐
+//!   door: packets of OSPF and BFD ─→ ip4 ─→ by_ospf, watch ───────────→ wishes ─→ door
+//!         frames of IS-IS ─→ frame ─→ by_isis ─────────────────────────↗
+//!                                        └─→ changed prefixes ─→ the function's routes
 //! ```
-//! The function has the plane and its routes, and says which of several to one prefix holds; this
-//! crate never sees them. When a control is started anew beside a forwarder that went on, the
-//! instance asks its neighbours for patience (RFC 3623), and says no route until it knows all.
+//! The function has the plane and its routes; of several learnt routes to one prefix the lowest
+//! distance holds. When a control is started anew beside a forwarder that went on, neighbours are
+//! asked for patience (RFC 3623, RFC 8706), and no route is said until all is known again.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod alarms;
+mod around;
 pub mod ask;
+mod by_isis;
+mod by_ospf;
 pub mod config;
 mod fragments;
+pub mod frame;
+mod history;
 pub mod ip4;
 mod metrics;
-mod reconcile;
 mod router;
-mod sending;
 mod watch;
+mod wishes;
 
+pub use around::{External, Link, LinkState, Protocol, Sections, Start, Surroundings};
+pub use isis::Prefix;
 pub use metrics::{DiscardMetric, InterfaceMetric, Metric, Shown, empty_tables};
-pub use ospf::{NextHop, Prefix, Route, RouteKind};
-pub use router::{External, Link, Router, Start, Surroundings};
-
-/// The classes of the door, with their shares of its rings.
-#[must_use]
-pub fn classes() -> Vec<(String, u16)> {
-    SHARES.map(|(name, share)| (name.to_owned(), share)).into()
-}
-
-/// Databases come in bursts of updates, and BFD's packets must find a place beside them.
-const SHARES: [(&str, u16); 2] = [("ospf", 384), ("bfd", 96)];
+pub use router::{Route, Router, Way};

@@ -1,12 +1,15 @@
 //! What is counted, and shown as metrics.
 
+use crate::around::Protocol;
+use crate::by_isis::IsisRouter;
+use crate::by_ospf::OspfRouter;
 use crate::router::Router;
 use event::{MetricCells, Metrics, Table};
 use machine::Time;
-use ospf::{Discard, NeighbourState};
+use ospf::NeighbourState;
 
 event::metrics! {
-    /// The metrics of OSPF in a function.
+    /// The metrics of routing within a domain, OSPF and IS-IS together, in a function.
     pub enum Metric {
         /// Neighbours that are heard.
         Neighbours = Gauge, "igp_neighbours";
@@ -14,25 +17,25 @@ event::metrics! {
         Adjacencies = Gauge, "igp_adjacencies";
         /// Adjacencies that were lost.
         Lost = Counter, "igp_adjacencies_lost_total";
-        /// LSAs of all databases.
+        /// LSAs and LSPs of all databases.
         Lsas = Gauge, "igp_lsas";
-        /// LSAs that were taken into a database.
+        /// LSAs and LSPs that were taken into a database.
         Installed = Counter, "igp_lsas_installed_total";
-        /// LSAs that this router said.
+        /// LSAs and LSPs that this router said.
         Originated = Counter, "igp_lsas_originated_total";
-        /// LSAs that others said in this router's name, and that were taken back.
+        /// LSAs and LSPs that others said in this router's name, and that were taken back.
         FoughtBack = Counter, "igp_lsas_fought_back_total";
         /// Routes that lead to other routers.
         Routes = Gauge, "igp_routes";
         /// Runs of SPF.
         Runs = Counter, "igp_spf_runs_total";
-        /// Packets of OSPF and BFD that the forwarder handed up.
+        /// Packets of OSPF, IS-IS and BFD that the forwarder handed up.
         Received = Counter, "igp_packets_received_total";
-        /// Packets of OSPF that were sent.
+        /// Packets of OSPF and IS-IS that were sent.
         Sent = Counter, "igp_packets_sent_total";
-        /// Packets of OSPF and BFD that found no way to the forwarder.
+        /// Packets of OSPF, IS-IS and BFD that found no way to the forwarder.
         Shed = Counter, "igp_packets_shed_total";
-        /// Packets that were none of IPv4, or cut.
+        /// Packets that were none of IPv4 and no frames of IS-IS, or cut.
         Unread = Counter, "igp_packets_unread_total";
         /// Neighbours that are watched by BFD.
         BfdSessions = Gauge, "igp_bfd_sessions";
@@ -46,7 +49,7 @@ event::metrics! {
 }
 
 event::metrics! {
-    /// The metrics of one interface; its label is `interface`.
+    /// The metrics of one interface in one protocol; its labels are `interface` and `protocol`.
     pub enum InterfaceMetric {
         /// Neighbours that are heard by an interface.
         Neighbours = Gauge, "igp_interface_neighbours";
@@ -58,9 +61,9 @@ event::metrics! {
 }
 
 event::metrics! {
-    /// What was not believed, by its reason; its label is `reason`.
+    /// What was not believed; its labels are `reason` and `protocol`.
     pub enum DiscardMetric {
-        /// Packets and LSAs of OSPF that were discarded.
+        /// Packets, LSAs and LSPs that were discarded.
         Discarded = Counter, "igp_discarded_total";
     }
 }
@@ -68,16 +71,16 @@ event::metrics! {
 /// What is shown of a router, which may come and go.
 pub struct Shown {
     all: Metrics<Metric>,
-    interfaces: Table<InterfaceMetric, 1>,
-    discards: Table<DiscardMetric, 1>,
+    interfaces: Table<InterfaceMetric, 2>,
+    discards: Table<DiscardMetric, 2>,
 }
 
 impl Default for Shown {
     fn default() -> Self {
         Self {
             all: Metrics::new(),
-            interfaces: Table::new(&["interface"]),
-            discards: Table::new(&["reason"]),
+            interfaces: Table::new(&["interface", "protocol"]),
+            discards: Table::new(&["reason", "protocol"]),
         }
     }
 }
@@ -105,50 +108,39 @@ impl Shown {
         match router {
             Some(router) => self.show_router(router, now),
             None => {
-                self.interfaces.show(core::iter::empty::<([&str; 1], [_; 0])>());
+                self.interfaces.show(core::iter::empty::<([&str; 2], [_; 0])>());
                 GAUGES.into_iter().for_each(|metric| self.all.set(metric, 0));
             }
         }
     }
 
     fn show_router(&self, it: &Router, now: Time) {
-        let counts = it.instance.counts();
-        let (watched, up) = it.watch.counts();
-        let (mut neighbours, mut adjacencies) = (0, 0);
-        let mut rows = Vec::new();
-        for index in it.instance.interfaces() {
-            let states = it.instance.neighbourhood(index, now).map(|it| it.state);
-            let heard: Vec<NeighbourState> = states.collect();
-            let full = heard.iter().filter(|state| **state == NeighbourState::Full).count();
-            neighbours += heard.len() as u64;
-            adjacencies += full as u64;
-            let cost = it.instance.settings_of(index).map_or(0, |it| it.cost.into());
+        let ospf = it.ospf.as_ref().map(|it| of_ospf(it, now));
+        let isis = it.isis.as_ref().map(|it| of_isis(it, now));
+        let all: Vec<Said> = ospf.into_iter().chain(isis).collect();
+        let (watched, up) = it.watch.all();
+        let interfaces = all.iter().flat_map(|it| &it.interfaces);
+        self.interfaces.show(interfaces.map(|(name, of, [heard, adjacent, cost])| {
             let metrics = [
-                (InterfaceMetric::Neighbours, heard.len() as u64),
-                (InterfaceMetric::Adjacencies, full as u64),
-                (InterfaceMetric::Cost, cost),
+                (InterfaceMetric::Neighbours, *heard),
+                (InterfaceMetric::Adjacencies, *adjacent),
+                (InterfaceMetric::Cost, *cost),
             ];
-            rows.push(([it.name_of(index).to_owned()], metrics));
+            ([name.as_str(), of.name()], metrics)
+        }));
+        let discards = all.iter().flat_map(|it| &it.discards).filter(|it| it.2 > 0);
+        self.discards.show(
+            discards
+                .map(|(why, of, count)| ([*why, of.name()], [(DiscardMetric::Discarded, *count)])),
+        );
+        for (nth, (metric, _)) in all.first().map_or(&[][..], |it| &it.values).iter().enumerate() {
+            let sum = all.iter().map(|it| it.values[nth].1).sum();
+            self.all.set(*metric, sum);
         }
-        self.interfaces.show(rows);
-        let discards = Discard::ALL.iter().map(|why| (why.name(), it.instance.discarded(*why)));
-        let discards = discards.filter(|(_, count)| *count > 0);
-        self.discards
-            .show(discards.map(|(why, count)| ([why], [(DiscardMetric::Discarded, count)])));
         let values = [
-            (Metric::Neighbours, neighbours),
-            (Metric::Adjacencies, adjacencies),
-            (Metric::Lost, it.tally.lost),
-            (Metric::Lsas, it.instance.lsas() as u64),
-            (Metric::Installed, counts.installed),
-            (Metric::Originated, counts.originated),
-            (Metric::FoughtBack, counts.fought_back),
-            (Metric::Routes, it.instance.routes().len() as u64),
-            (Metric::Runs, counts.runs),
-            (Metric::Received, it.tally.received),
-            (Metric::Sent, it.tally.sent),
-            (Metric::Shed, it.door.tally().shed),
-            (Metric::Unread, it.tally.unread),
+            (Metric::Received, it.arrived.received),
+            (Metric::Shed, it.door().1),
+            (Metric::Unread, it.arrived.unread),
             (Metric::BfdSessions, watched as u64),
             (Metric::BfdUp, up as u64),
             (Metric::BfdDowns, it.watch.downs),
@@ -161,5 +153,82 @@ impl Shown {
     #[must_use]
     pub fn cells(&self) -> Vec<MetricCells> {
         vec![self.all.cells(), self.interfaces.cells(), self.discards.cells()]
+    }
+}
+
+/// Figures that both protocols have.
+const FIGURES: usize = 10;
+
+/// What a protocol counts.
+struct Said {
+    /// In the same order of every protocol.
+    values: [(Metric, u64); FIGURES],
+    /// By interface: neighbours, adjacencies, cost.
+    interfaces: Vec<(String, Protocol, [u64; 3])>,
+    discards: Vec<(&'static str, Protocol, u64)>,
+}
+
+/// Neighbours and adjacencies of all interfaces.
+fn sums(interfaces: &[(String, Protocol, [u64; 3])]) -> [u64; 2] {
+    [0, 1].map(|at| interfaces.iter().map(|it| it.2[at]).sum())
+}
+
+fn of_ospf(it: &OspfRouter, now: Time) -> Said {
+    let of = Protocol::Ospf;
+    let counts = it.instance.counts();
+    let interfaces = it.instance.interfaces().map(|index| {
+        let states = it.instance.neighbourhood(index, now).map(|it| it.state);
+        let heard: Vec<NeighbourState> = states.collect();
+        let full = heard.iter().filter(|state| **state == NeighbourState::Full).count();
+        let cost = it.instance.settings_of(index).map_or(0, |it| it.cost.into());
+        (it.name_of(index).to_owned(), of, [heard.len() as u64, full as u64, cost])
+    });
+    let interfaces: Vec<_> = interfaces.collect();
+    let [neighbours, adjacencies] = sums(&interfaces);
+    let discards = ospf::Discard::ALL.iter();
+    Said {
+        values: [
+            (Metric::Neighbours, neighbours),
+            (Metric::Adjacencies, adjacencies),
+            (Metric::Lost, it.history.tally.lost),
+            (Metric::Lsas, it.instance.lsas() as u64),
+            (Metric::Installed, counts.installed),
+            (Metric::Originated, counts.originated),
+            (Metric::FoughtBack, counts.fought_back),
+            (Metric::Routes, it.instance.routes().len() as u64),
+            (Metric::Runs, counts.runs),
+            (Metric::Sent, it.history.tally.sent),
+        ],
+        interfaces,
+        discards: discards.map(|why| (why.name(), of, it.instance.discarded(*why))).collect(),
+    }
+}
+
+fn of_isis(it: &IsisRouter, now: Time) -> Said {
+    let of = Protocol::Isis;
+    let counts = it.instance.counts();
+    let interfaces = it.instance.circuits().map(|circuit| {
+        let (heard, up) = it.heard(circuit, now);
+        let cost = it.instance.settings_of(circuit).map_or(0, |it| it.metric.into());
+        (it.name_of(circuit).to_owned(), of, [heard as u64, up as u64, cost])
+    });
+    let interfaces: Vec<_> = interfaces.collect();
+    let [neighbours, adjacencies] = sums(&interfaces);
+    let discards = isis::Discard::ALL.iter();
+    Said {
+        values: [
+            (Metric::Neighbours, neighbours),
+            (Metric::Adjacencies, adjacencies),
+            (Metric::Lost, it.history.tally.lost),
+            (Metric::Lsas, it.lsps() as u64),
+            (Metric::Installed, counts.installed),
+            (Metric::Originated, counts.originated),
+            (Metric::FoughtBack, counts.fought_back),
+            (Metric::Routes, it.routes().count() as u64),
+            (Metric::Runs, counts.runs),
+            (Metric::Sent, it.history.tally.sent),
+        ],
+        interfaces,
+        discards: discards.map(|why| (why.name(), of, it.instance.discarded(*why))).collect(),
     }
 }

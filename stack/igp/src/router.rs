@@ -1,409 +1,383 @@
-//! The router as its function has it: what comes by the door, what time does, what changed.
+//! The router as its function has it: the door of its packets, BFD of its neighbours, and the
+//! protocols that learn its routes.
 
-use crate::config::{KeyChains, Ospf, Source};
+use crate::around::{LinkState, Protocol, Sections, Start, Surroundings};
+use crate::by_isis::IsisRouter;
+use crate::by_ospf::{OspfRouter, narrow, wide};
 use crate::fragments::Fragments;
-use crate::ip4::Packet;
-use crate::watch::Watch;
+use crate::frame;
+use crate::ip4::{self, Head, Packet};
+use crate::watch::{Id, Leaving, Watch};
+use crate::wishes::{Watched, Wishes};
 use dataplane::{DoorEvent, PacketDoor};
-use machine::{Duration, Machine as _, Time};
-use ospf::{In, Instance, NeighbourState, Out, Prefix, Redistributed, Route};
-use runtime::{ChannelEvent, Effects, PacketRecord, PortId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
-use std::sync::Arc;
+use isis::Prefix;
+use machine::{Machine as _, Time};
+use nodes::program::Class;
+use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
-/// Runs of SPF that are remembered.
-const RUNS_MAX: usize = 64;
-/// Neighbours lost that are remembered; the oldest goes.
-const LOST_MAX: usize = 1_024;
-/// Something that stands in our name counts for so long.
-pub(crate) const DUPLICATE: Duration = Duration::from_secs(60);
-/// LSAs in our name within that time that are no remains of ours.
-pub(crate) const DUPLICATE_LSAS: u64 = 8;
+/// The global table.
+pub(crate) const GLOBAL: u32 = 0;
 
-/// An interface of the function's global table.
+/// A way of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// Out of this interface.
+    pub interface: u32,
+    /// To this neighbour.
+    pub gateway: IpAddr,
+}
+
+/// The route to a prefix that the lowest distance makes hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
-    /// Its name.
-    pub name: String,
-    /// Its number in the plane.
-    pub index: u32,
-    /// Its first IPv4 address, and the length of that one's prefix.
-    pub address: Option<(Ipv4Addr, u8)>,
-    /// Octets of the longest packet.
-    pub mtu: u16,
-    /// Whether packets come and go by it.
-    pub is_up: bool,
+pub struct Route {
+    /// Whose it is.
+    pub protocol: Protocol,
+    /// Its preference.
+    pub distance: u8,
+    /// What it costs.
+    pub cost: u32,
+    /// Equal ways, in order.
+    pub ways: Vec<Way>,
 }
 
-/// A route of the function that others may be told of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct External {
-    /// Where to.
-    pub prefix: Prefix,
-    /// Of which kind it is.
-    pub from: Source,
-    /// It holds while one of these interfaces is up; none: always.
-    pub by: Vec<u32>,
-}
-
-/// What surrounds the router in its function.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// All interfaces of the global table.
-    pub links: Vec<Link>,
-    /// Routes that others may be told of.
-    pub externals: Vec<External>,
-}
-
-/// What a router is made with.
-pub struct Start {
-    /// The time.
-    pub now: Time,
-    /// Unpredictable octets.
-    pub random: [u8; 32],
-    /// The function's name.
-    pub function: String,
-    /// The forwarder went on by what a control before this one said: neighbours are asked for
-    /// patience.
-    pub is_restart: bool,
-}
-
-/// A neighbour that was adjacent.
-#[derive(Debug, Clone)]
-pub(crate) struct Lost {
-    pub(crate) at: Time,
-    pub(crate) router: u32,
-    pub(crate) why: &'static str,
-}
-
-/// A run of SPF.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Run {
-    pub(crate) at: Time,
-    pub(crate) routes_changed: usize,
-}
-
-/// What has happened since the router was made.
+/// Packets of all protocols.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Arrived {
     pub(crate) received: u64,
     pub(crate) unread: u64,
-    pub(crate) sent: u64,
-    pub(crate) lost: u64,
 }
 
-/// Signs that somebody else has our number: when it was noticed, and how often since it began.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Duplicate {
-    pub(crate) heard: Option<Time>,
-    pub(crate) fought: Fought,
-    seen: (u64, u64),
-}
-
-/// LSAs fought back within a window of time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Fought {
-    pub(crate) since: Time,
-    pub(crate) count: u64,
-}
-
-/// OSPF of one function.
+/// The routing protocols of one function.
 pub struct Router {
     pub(crate) function: String,
-    pub(crate) section: Arc<Ospf>,
-    pub(crate) keys: KeyChains,
-    pub(crate) instance: Instance,
-    pub(crate) links: BTreeMap<u32, Link>,
-    pub(crate) externals: Vec<External>,
-    pub(crate) told: BTreeMap<Prefix, Redistributed>,
-    pub(crate) door: PacketDoor,
+    restarts: Vec<Protocol>,
+    door: PacketDoor,
+    /// The door is that of these classes.
+    classes: Vec<(String, u16)>,
     /// The door has been open.
-    pub(crate) has_door: bool,
+    has_door: bool,
     pub(crate) watch: Watch,
-    changed: BTreeSet<Prefix>,
-    pub(crate) lost: BTreeMap<(u32, Ipv4Addr), Lost>,
-    pub(crate) since: BTreeMap<(u32, Ipv4Addr), (Time, NeighbourState)>,
-    pub(crate) runs: VecDeque<Run>,
-    pub(crate) tally: Tally,
-    pub(crate) duplicate: Duplicate,
-    /// Numbers fragments.
-    pub(crate) packet: u16,
+    /// Numbers packets of BFD.
+    packet: u16,
+    pub(crate) arrived: Arrived,
     fragments: Fragments,
+    /// Prefixes that a protocol of before had routes to.
+    gone: BTreeSet<Prefix>,
+    pub(crate) ospf: Option<OspfRouter>,
+    pub(crate) isis: Option<IsisRouter>,
 }
 
 impl Router {
     /// A router that speaks by a door from its first [`Router::configure`] on.
     #[must_use]
-    pub fn new(start: Start, section: Arc<Ospf>, door: PacketDoor) -> Self {
-        let restart = Duration::from_secs(section.restart_s.into());
-        let restart = Some(restart).filter(|it| start.is_restart && !it.is_zero());
-        let settings = ospf::Settings { restart, ..section.settings() };
-        if restart.is_some() {
-            let function = &*start.function;
-            let seconds = section.restart_s;
-            tracing::info!(target: "igp", function, seconds, "neighbours are asked for patience");
-        }
+    pub fn new(start: Start, classes: Vec<(String, u16)>, door: PacketDoor) -> Self {
         Self {
             function: start.function,
-            section,
-            keys: KeyChains::new(),
-            instance: Instance::new(settings, start.now),
-            links: BTreeMap::new(),
-            externals: Vec::new(),
-            told: BTreeMap::new(),
+            restarts: start.restarts,
             door,
+            classes,
             has_door: false,
             watch: Watch::new(start.random),
-            changed: BTreeSet::new(),
-            lost: BTreeMap::new(),
-            since: BTreeMap::new(),
-            runs: VecDeque::new(),
-            tally: Tally::default(),
-            duplicate: Duplicate::default(),
             packet: 0,
+            arrived: Arrived::default(),
             fragments: Fragments::default(),
+            gone: BTreeSet::new(),
+            ospf: None,
+            isis: None,
         }
+    }
+
+    /// The classes of its door.
+    #[must_use]
+    pub fn classes(&self) -> &[(String, u16)] {
+        &self.classes
+    }
+
+    /// Packets come and go by another door, that of other classes.
+    pub fn reopen(&mut self, classes: Vec<(String, u16)>, door: PacketDoor, out: &mut Effects) {
+        self.door.close(out);
+        (self.classes, self.door) = (classes, door);
+    }
+
+    /// Other sections, other surroundings. What stays goes on.
+    pub fn configure(
+        &mut self,
+        now: Time,
+        sections: &Sections,
+        around: &Surroundings,
+        out: &mut Effects,
+    ) {
+        let restarts = std::mem::take(&mut self.restarts);
+        match &sections.ospf {
+            Some((section, keys)) => {
+                let is_open = self.has_door;
+                let (function, of) = (&*self.function, Protocol::Ospf);
+                let ospf = self.ospf.get_or_insert_with(|| {
+                    OspfRouter::new(now, function, section.clone(), restarts.contains(&of))
+                });
+                ospf.configure(now, section.clone(), keys.clone(), around);
+                if is_open {
+                    ospf.open(now);
+                }
+            }
+            None => self.end_ospf(now),
+        }
+        match &sections.isis {
+            Some((section, keys)) => {
+                let is_open = self.has_door;
+                let (function, of) = (&*self.function, Protocol::Isis);
+                let isis = self.isis.get_or_insert_with(|| {
+                    IsisRouter::new(now, function, section.clone(), restarts.contains(&of))
+                });
+                isis.configure(now, section.clone(), keys.clone(), around);
+                if is_open {
+                    isis.open(now);
+                }
+            }
+            None => self.end_isis(now),
+        }
+        self.settle(now, out);
+    }
+
+    /// There is no OSPF any more.
+    fn end_ospf(&mut self, now: Time) {
+        let Some(ospf) = self.ospf.take() else { return };
+        self.gone.extend(ospf.routes().map(|(prefix, _)| wide(prefix)));
+        self.watch.forget(now, Protocol::Ospf);
+    }
+
+    /// There is no IS-IS any more.
+    fn end_isis(&mut self, now: Time) {
+        let Some(isis) = self.isis.take() else { return };
+        self.gone.extend(isis.routes().map(|(prefix, _)| prefix));
+        self.watch.forget(now, Protocol::Isis);
+    }
+
+    /// How links stand is another thing than it was: `stands` says it of each by its name.
+    pub fn links(&mut self, now: Time, stands: impl Fn(&str) -> LinkState, out: &mut Effects) {
+        if let Some(ospf) = &mut self.ospf {
+            ospf.links(now, &stands);
+        }
+        if let Some(isis) = &mut self.isis {
+            isis.links(now, &stands);
+        }
+        self.settle(now, out);
     }
 
     /// Takes what happened on a channel; that of another number is passed over.
     pub fn step(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>, out: &mut Effects) {
         match self.door.step(now, port, event) {
-            Some(DoorEvent::Packet(record, packet)) => self.arrive(now, record, packet, out),
+            Some(DoorEvent::Packet(record, packet)) => self.arrive(now, record, packet),
             Some(DoorEvent::Closed(why)) => {
                 let function = &*self.function;
                 tracing::debug!(target: "igp", function, why, "the door of packets is closed");
             }
-            // What is said before nobody hears: of a restart, that would end adjacencies.
             Some(DoorEvent::Opened) => {
                 self.has_door = true;
-                self.raise(now, out);
+                if let Some(ospf) = &mut self.ospf {
+                    ospf.open(now);
+                }
+                if let Some(isis) = &mut self.isis {
+                    isis.open(now);
+                }
             }
             None => {}
         }
+        self.settle(now, out);
     }
 
     /// A packet came up.
-    fn arrive(&mut self, now: Time, record: PacketRecord, octets: &[u8], out: &mut Effects) {
+    fn arrive(&mut self, now: Time, record: PacketRecord, octets: &[u8]) {
+        self.arrived.received += 1;
+        let interface = record.interface;
+        if self.is_of_isis(record.class) {
+            match frame::read(octets).zip(self.isis.as_mut()) {
+                Some(((source, pdu), isis)) => isis.arrive(now, interface, source, pdu),
+                None => self.arrived.unread += 1,
+            }
+            return;
+        }
         let joined = match Fragments::is_one(octets) {
-            true => match self.fragments.take(record.interface, octets) {
+            true => match self.fragments.take(interface, octets) {
                 Some(joined) => Some(joined),
                 None => return,
             },
             false => None,
         };
         let octets = joined.as_deref().unwrap_or(octets);
-        self.tally.received += 1;
         let Some(packet) = Packet::read(octets) else {
-            self.tally.unread += 1;
+            self.arrived.unread += 1;
             return;
         };
-        let interface = record.interface;
         if packet.protocol == ospf::PROTOCOL {
-            let Packet { source, destination, .. } = packet;
-            let octets = packet.payload.to_vec();
-            self.input(now, In::Packet { interface, source, destination, octets }, out);
+            if let Some(ospf) = &mut self.ospf {
+                ospf.arrive(now, interface, &packet);
+            }
         } else {
             let lost = self.watch.receive(now, interface, &packet);
-            self.watched(now, lost, out);
+            self.lose(now, lost);
         }
     }
 
-    /// Lets time pass: timers of the door, of BFD and of OSPF.
+    /// Whether a class of the door is that of IS-IS.
+    fn is_of_isis(&self, class: u8) -> bool {
+        let name = Class::ALL[Class::Isis as usize].0;
+        self.classes.get(usize::from(class)).is_some_and(|(of, _)| of == name)
+    }
+
+    /// Lets time pass: timers of the door, of BFD and of the protocols.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
         self.door.tick(now, out);
         let lost = self.watch.tick(now);
-        self.watched(now, lost, out);
-        let (runs, changed) = (self.instance.counts().runs, self.changed.len());
-        let mut wanted = Vec::new();
-        self.instance.tick(now, &mut wanted);
-        self.follow(now, wanted, out);
-        if self.instance.counts().runs != runs {
-            if self.runs.len() == RUNS_MAX {
-                self.runs.pop_front();
-            }
-            let routes_changed = self.changed.len() - changed;
-            self.runs.push_back(Run { at: now, routes_changed });
+        self.lose(now, lost);
+        if let Some(ospf) = &mut self.ospf {
+            ospf.tick(now);
         }
+        if let Some(isis) = &mut self.isis {
+            isis.tick(now);
+        }
+        self.settle(now, out);
     }
 
     /// When [`Router::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let all = [self.door.deadline(), self.instance.deadline(), self.watch.deadline()];
+        let ospf = self.ospf.as_ref().and_then(|it| it.instance.deadline());
+        let isis = self.isis.as_ref().and_then(|it| it.instance.deadline());
+        let all = [self.door.deadline(), self.watch.deadline(), ospf, isis];
         all.into_iter().flatten().min()
     }
 
-    /// Gives the machine one input.
-    pub(crate) fn input(&mut self, now: Time, input: In, out: &mut Effects) {
-        let mut wanted = Vec::new();
-        self.instance.step(now, input, &mut wanted);
-        self.follow(now, wanted, out);
-    }
-
-    /// Does what the machine wants.
-    pub(crate) fn follow(&mut self, now: Time, wanted: Vec<Out>, out: &mut Effects) {
-        for one in wanted {
-            match one {
-                Out::Send { interface, destination, octets } => {
-                    self.send(interface, destination, &octets, out);
-                }
-                Out::Route(prefix, _) | Out::Withdraw(prefix) => drop(self.changed.insert(prefix)),
-                Out::Neighbour { interface, address, router, state } => {
-                    self.neighbour(now, (interface, address), router, state, out);
-                }
-                Out::Interface { interface, state } => {
-                    let (function, interface) = (&*self.function, self.name_of(interface));
-                    let state = state.name();
-                    tracing::info!(target: "igp", function, interface, state, "interface");
-                }
+    /// Neighbours that BFD lost are given up.
+    fn lose(&mut self, now: Time, lost: Vec<Id>) {
+        for id in lost {
+            if let Some(ospf) = &mut self.ospf {
+                ospf.lost(now, id);
+            }
+            if let Some(isis) = &mut self.isis {
+                isis.lost(now, id);
             }
         }
-        self.look_for_duplicates(now);
     }
 
-    fn neighbour(
-        &mut self,
-        now: Time,
-        id: (u32, Ipv4Addr),
-        router: u32,
-        state: NeighbourState,
-        out: &mut Effects,
-    ) {
-        let before = self.since.insert(id, (now, state)).map(|(_, state)| state);
-        let was_adjacent = before == Some(NeighbourState::Full);
-        if state == NeighbourState::Full {
-            self.lost.remove(&id);
-            let (function, interface) = (&*self.function, self.name_of(id.0));
-            let (address, router_id) = (id.1, Ipv4Addr::from(router));
-            tracing::info!(target: "igp", function, interface, %address, %router_id, "adjacent");
-        } else if was_adjacent {
-            self.adjacency_lost(now, id, router);
-        }
-        if state == NeighbourState::Down {
-            self.since.remove(&id);
-        }
-        let wanted = self.bfd_of(id.0).filter(|_| state >= NeighbourState::TwoWay);
-        let local = self.links.get(&id.0).and_then(|it| it.address);
-        self.watch.want(now, id, local.map(|it| it.0), wanted);
-        self.send_bfd(out);
-    }
-
-    fn adjacency_lost(&mut self, now: Time, id: (u32, Ipv4Addr), router: u32) {
-        let why = match self.watch.why(id) {
-            Some(why) => why,
-            None if !self.instance.is_up(id.0) => "its interface is down",
-            None => "it is not heard, or hears us no more",
-        };
-        let (function, interface) = (&*self.function, self.name_of(id.0));
-        let (address, router_id) = (id.1, Ipv4Addr::from(router));
-        tracing::warn!(
-            target: "igp", function, interface, %address, %router_id, why, "adjacency lost"
-        );
-        self.tally.lost += 1;
-        self.remember_lost(id, Lost { at: now, router, why });
-    }
-
-    fn remember_lost(&mut self, id: (u32, Ipv4Addr), lost: Lost) {
-        if self.lost.len() >= LOST_MAX && !self.lost.contains_key(&id) {
-            let oldest = self.lost.iter().min_by_key(|(_, it)| it.at).map(|(id, _)| *id);
-            oldest.and_then(|id| self.lost.remove(&id));
-        }
-        self.lost.insert(id, lost);
-    }
-
-    /// Sends what BFD says, and ends the adjacencies of those that it lost.
-    pub(crate) fn watched(&mut self, now: Time, lost: Vec<(u32, Ipv4Addr)>, out: &mut Effects) {
-        self.send_bfd(out);
-        for (interface, address) in lost {
-            self.input(now, In::NeighbourDown(interface, address), out);
-        }
-        self.watch.done();
-    }
-
-    fn look_for_duplicates(&mut self, now: Time) {
-        let own = self.instance.discarded(ospf::Discard::OwnRouterId);
-        let fought = self.instance.counts().fought_back;
-        let it = &mut self.duplicate;
-        if own > it.seen.0 {
-            it.heard = Some(now);
-        }
-        if fought > it.seen.1 {
-            if now.since(it.fought.since) >= DUPLICATE {
-                it.fought = Fought { since: now, count: 0 };
+    /// Does what the protocols and BFD want.
+    fn settle(&mut self, now: Time, out: &mut Effects) {
+        let ospf = self.ospf.as_mut().map(|it| (Protocol::Ospf, std::mem::take(&mut it.wishes)));
+        let isis = self.isis.as_mut().map(|it| (Protocol::Isis, std::mem::take(&mut it.wishes)));
+        for (of, Wishes { packets, watches }) in ospf.into_iter().chain(isis) {
+            for (to, octets) in packets {
+                self.door.send(out, to, |into| into.extend_from_slice(&octets));
             }
-            it.fought.count += fought - it.seen.1;
+            for Watched { id, local, times } in watches {
+                self.watch.want(now, (of, id), local, times);
+            }
         }
-        it.seen = (own, fought);
+        for Leaving { ends, port, octets } in self.watch.take_leaving() {
+            let datagram = ip4::udp(ends, [port, bfd::PORT_SINGLE_HOP], &octets);
+            let [source, destination] = ends;
+            let (ttl, protocol) = (bfd::TTL, ip4::UDP);
+            self.packet = self.packet.wrapping_add(1);
+            let head = Head { source, destination, ttl, protocol, id: self.packet };
+            let door = &mut self.door;
+            ip4::write(&head, &datagram, u16::MAX, |header, part| {
+                door.send(out, PacketTo::Vrf(GLOBAL), |packet| {
+                    packet.extend_from_slice(header);
+                    packet.extend_from_slice(part);
+                });
+            });
+        }
     }
 
     /// The site ends in order: neighbours are asked to bear a control that comes back beside a
     /// forwarder that goes on (`keeps`).
     pub fn drain(&mut self, now: Time, keeps: bool, out: &mut Effects) {
-        let period = Duration::from_secs(self.section.restart_s.into());
-        if keeps && !period.is_zero() {
-            self.input(now, In::RestartAhead(period), out);
+        if keeps && let Some(ospf) = &mut self.ospf {
+            ospf.drain(now);
         }
+        if keeps && let Some(isis) = &mut self.isis {
+            isis.drain(now);
+        }
+        self.settle(now, out);
     }
 
     /// Prefixes whose route is another one, or gone, since this was called last.
     pub fn take_changed(&mut self) -> BTreeSet<Prefix> {
-        std::mem::take(&mut self.changed)
+        let mut changed = std::mem::take(&mut self.gone);
+        if let Some(ospf) = &mut self.ospf {
+            changed.extend(ospf.take_changed().into_iter().map(wide));
+        }
+        if let Some(isis) = &mut self.isis {
+            changed.append(&mut isis.take_changed());
+        }
+        changed
     }
 
     /// Whether there is something for [`Router::take_changed`].
     #[must_use]
     pub fn has_changed(&self) -> bool {
-        !self.changed.is_empty()
+        !self.gone.is_empty()
+            || self.ospf.as_ref().is_some_and(OspfRouter::has_changed)
+            || self.isis.as_ref().is_some_and(IsisRouter::has_changed)
     }
 
-    /// The route to a prefix, where it leads to other routers.
+    /// The route to a prefix that holds, where one leads to other routers.
     #[must_use]
-    pub fn route(&self, prefix: Prefix) -> Option<&Route> {
-        self.instance.route(prefix).filter(|it| leads_on(it))
+    pub fn route(&self, prefix: Prefix) -> Option<Route> {
+        let ospf = self.ospf.as_ref().and_then(|it| {
+            let route = it.route(narrow(prefix)?)?;
+            Some(by_ospf(it.section.distance, route))
+        });
+        let isis = self.isis.as_ref().and_then(|it| {
+            let route = it.route(prefix)?;
+            Some(by_isis(it.section.distance, route))
+        });
+        ospf.into_iter().chain(isis).min_by_key(|it| (it.distance, it.protocol))
     }
 
-    /// All routes that lead to other routers.
-    pub fn routes(&self) -> impl Iterator<Item = (Prefix, &Route)> {
-        self.instance.routes().filter(|(_, it)| leads_on(it)).map(|(prefix, it)| (*prefix, it))
+    /// All routes that hold and lead to other routers.
+    pub fn routes(&self) -> impl Iterator<Item = (Prefix, Route)> {
+        let ospf = self.ospf.iter().flat_map(|it| it.routes().map(|(prefix, _)| wide(prefix)));
+        let isis = self.isis.iter().flat_map(|it| it.routes().map(|(prefix, _)| prefix));
+        let all: BTreeSet<Prefix> = ospf.chain(isis).collect();
+        all.into_iter().filter_map(|prefix| Some((prefix, self.route(prefix)?)))
     }
 
     /// Whether routes of a control before this one are still to stand.
     #[must_use]
-    pub const fn is_restarting(&self) -> bool {
-        self.instance.is_restarting()
+    pub fn is_restarting(&self) -> bool {
+        self.ospf.as_ref().is_some_and(|it| it.instance.is_restarting())
+            || self.isis.as_ref().is_some_and(|it| it.instance.is_restarting())
     }
 
     /// Whether nothing is to be waited for: no restart, and no run of SPF.
     #[must_use]
-    pub const fn is_settled(&self) -> bool {
-        !self.instance.is_restarting() && self.instance.spf_due().is_none()
+    pub fn is_settled(&self) -> bool {
+        self.ospf.as_ref().is_none_or(OspfRouter::is_settled)
+            && self.isis.as_ref().is_none_or(IsisRouter::is_settled)
     }
 
-    /// The section.
-    #[must_use]
-    pub fn section(&self) -> &Ospf {
-        &self.section
+    /// Whether packets come and go, and how many found no way to the forwarder.
+    pub(crate) fn door(&self) -> (bool, u64) {
+        (self.door.is_open(), self.door.tally().shed)
     }
 
     /// Ends it: the door is closed.
     pub fn end(&self, out: &mut Effects) {
         self.door.close(out);
     }
-
-    /// The name of an interface.
-    pub(crate) fn name_of(&self, interface: u32) -> &str {
-        self.links.get(&interface).map_or("an interface that is gone", |it| &it.name)
-    }
-
-    /// Everything is withdrawn: what the function had of it is looked at anew.
-    pub(crate) fn forget_routes(&mut self) {
-        let all: Vec<Prefix> = self.instance.routes().map(|(prefix, _)| *prefix).collect();
-        self.changed.extend(all);
-    }
 }
 
-/// Whether a route leads to other routers: what is on a link, the plane knows itself.
-fn leads_on(route: &Route) -> bool {
-    !route.hops.is_empty() && route.hops.iter().all(|hop| hop.gateway.is_some())
+fn by_ospf(distance: u8, route: &ospf::Route) -> Route {
+    let ways = route
+        .hops
+        .iter()
+        .filter_map(|hop| Some(Way { interface: hop.interface, gateway: hop.gateway?.into() }));
+    Route { protocol: Protocol::Ospf, distance, cost: route.cost, ways: ways.collect() }
+}
+
+fn by_isis(distance: u8, route: &isis::Route) -> Route {
+    let ways = route.hops.iter().map(|hop| Way { interface: hop.circuit, gateway: hop.gateway });
+    Route { protocol: Protocol::Isis, distance, cost: route.cost, ways: ways.collect() }
 }

@@ -1,6 +1,7 @@
 //! Neighbours watched by BFD (RFC 5881, RFC 5882): a session for each that hears us, on the
 //! interfaces whose section says so.
 
+use crate::around::Protocol;
 use crate::config::Bfd;
 use crate::ip4::Packet;
 use bfd::{Limits, Out, Path, Received, SessionId, SessionSettings, Sessions, State, Timers};
@@ -14,7 +15,7 @@ const INTERVAL_MIN: Duration = Duration::from_millis(50);
 const SOURCE_PORTS: u16 = u16::MAX - bfd::SOURCE_PORT_MIN;
 
 /// A neighbour: its interface and its address.
-type Id = (u32, Ipv4Addr);
+pub(crate) type Id = (u32, Ipv4Addr);
 
 /// A packet that leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +37,9 @@ struct Session {
 pub(crate) struct Watch {
     sessions: Sessions,
     of: BTreeMap<Id, Session>,
+    /// Who wants a neighbour to be watched, from which address, with which times.
+    wanted: BTreeMap<(Id, Protocol), (Ipv4Addr, Bfd)>,
     leaving: Vec<Leaving>,
-    /// Neighbours that are being given up since their session went down.
-    lost: Option<Id>,
     /// Times that a session went down.
     pub(crate) downs: u64,
 }
@@ -49,14 +50,41 @@ impl Watch {
         Self {
             sessions: Sessions::new(limits, seed),
             of: BTreeMap::new(),
+            wanted: BTreeMap::new(),
             leaving: Vec::new(),
-            lost: None,
             downs: 0,
         }
     }
 
-    /// A neighbour shall be watched with these times, or no more.
-    pub(crate) fn want(&mut self, now: Time, id: Id, local: Option<Ipv4Addr>, times: Option<Bfd>) {
+    /// A protocol wants a neighbour to be watched with these times, or no more. Where both want it,
+    /// it has one session, with the times that notice sooner.
+    pub(crate) fn want(
+        &mut self,
+        now: Time,
+        (by, id): (Protocol, Id),
+        local: Option<Ipv4Addr>,
+        times: Option<Bfd>,
+    ) {
+        match local.zip(times) {
+            Some(wanted) => drop(self.wanted.insert((id, by), wanted)),
+            None => drop(self.wanted.remove(&(id, by))),
+        }
+        let all = Protocol::ALL.iter().filter_map(|by| self.wanted.get(&(id, *by)));
+        let sooner =
+            |it: &&(Ipv4Addr, Bfd)| u32::from(it.1.interval_ms) * u32::from(it.1.multiplier);
+        let (local, times) = all.min_by_key(sooner).copied().unzip();
+        self.set(now, id, local, times);
+    }
+
+    /// A protocol wants none any more.
+    pub(crate) fn forget(&mut self, now: Time, by: Protocol) {
+        let its = self.wanted.keys().filter(|it| it.1 == by).map(|it| it.0);
+        let its: Vec<Id> = its.collect();
+        its.into_iter().for_each(|id| self.want(now, (by, id), None, None));
+    }
+
+    /// A neighbour is watched with these times, or no more.
+    fn set(&mut self, now: Time, id: Id, local: Option<Ipv4Addr>, times: Option<Bfd>) {
         let known = self.of.get(&id).copied();
         let is_same = known.is_some_and(|it| Some(it.local) == local && Some(it.times) == times);
         if is_same || known.is_none() && times.is_none() {
@@ -80,12 +108,7 @@ impl Watch {
         }
     }
 
-    /// Those that were lost are given up.
-    pub(crate) const fn done(&mut self) {
-        self.lost = None;
-    }
-
-    /// A packet came that is none of OSPF; neighbours that are lost by it.
+    /// A packet came that is of no protocol here; neighbours that are lost by it.
     pub(crate) fn receive(&mut self, now: Time, interface: u32, packet: &Packet<'_>) -> Vec<Id> {
         let Some((bfd::PORT_SINGLE_HOP, payload)) = packet.datagram() else { return Vec::new() };
         let path = Path::SingleHop { interface, remote: packet.source.into() };
@@ -130,7 +153,6 @@ impl Watch {
                     let is_closed = is_closed.is_some_and(|it| it.remote_state == State::AdminDown);
                     if let Some(id) = its.filter(|_| !is_closed) {
                         self.downs += 1;
-                        self.lost = Some(id);
                         lost.push(id);
                     }
                 }
@@ -144,18 +166,21 @@ impl Watch {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Why a neighbour is lost, where BFD says so.
-    pub(crate) fn why(&self, id: Id) -> Option<&'static str> {
-        (self.lost == Some(id)).then_some("its BFD session went down")
-    }
-
     /// The state of a neighbour's session.
     pub(crate) fn state(&self, id: Id) -> Option<State> {
         Some(self.sessions.summary(self.of.get(&id)?.id)?.state)
     }
 
-    /// Sessions, and those that are up.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    /// Sessions that a protocol wants, and those of them that are up.
+    pub(crate) fn counts(&self, by: Protocol) -> (usize, usize) {
+        let its = self.wanted.keys().filter(|it| it.1 == by).map(|it| it.0);
+        let its: Vec<Id> = its.filter(|id| self.of.contains_key(id)).collect();
+        let up = its.iter().filter(|id| self.state(**id) == Some(State::Up)).count();
+        (its.len(), up)
+    }
+
+    /// All sessions, and those that are up.
+    pub(crate) fn all(&self) -> (usize, usize) {
         let up = self.of.keys().filter(|id| self.state(**id) == Some(State::Up)).count();
         (self.of.len(), up)
     }

@@ -3,11 +3,12 @@
 use crate::cell::Form;
 use crate::{Listing, column, firm, plain};
 
-/// How OSPF stands.
+/// How OSPF and IS-IS stand.
 pub const SUMMARY: Listing = Listing::new(
-    "no router speaks OSPF",
+    "no router speaks OSPF or IS-IS",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         column("state", "STATE", Form::State),
         firm("router_id", "ROUTER ID"),
         plain("areas", "AREAS"),
@@ -26,9 +27,11 @@ pub const NEIGHBOURS: Listing = Listing::new(
     "no router is heard",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         plain("interface", "INTERFACE"),
         firm("address", "ADDRESS"),
         firm("router_id", "ROUTER ID"),
+        plain("name", "NAME").yields(2),
         column("state", "STATE", Form::State),
         plain("role", "ROLE"),
         firm("area", "AREA").yields(1),
@@ -40,9 +43,10 @@ pub const NEIGHBOURS: Listing = Listing::new(
 
 /// Interfaces.
 pub const INTERFACES: Listing = Listing::new(
-    "OSPF has no interface",
+    "neither OSPF nor IS-IS has an interface",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         plain("interface", "INTERFACE"),
         firm("area", "AREA"),
         firm("address", "ADDRESS"),
@@ -57,14 +61,16 @@ pub const INTERFACES: Listing = Listing::new(
 
 /// The database.
 pub const DATABASE: Listing = Listing::new(
-    "there is no such LSA",
+    "there is no such LSA or LSP",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         firm("area", "AREA"),
         plain("kind", "KIND"),
         firm("id", "ID"),
         firm("router_id", "ROUTER ID"),
         column("age_s", "AGE", Form::Seconds),
+        column("lives_s", "LIVES", Form::Seconds),
         plain("sequence", "SEQUENCE").yields(1),
         plain("says", "SAYS"),
     ],
@@ -72,12 +78,14 @@ pub const DATABASE: Listing = Listing::new(
 
 /// Routes.
 pub const ROUTES: Listing = Listing::new(
-    "OSPF has no route",
+    "neither OSPF nor IS-IS has a route",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         firm("prefix", "PREFIX"),
         plain("kind", "KIND"),
         firm("area", "AREA"),
+        plain("distance", "DISTANCE").yields(1),
         plain("cost", "COST"),
         plain("metric", "METRIC"),
         plain("via", "VIA"),
@@ -86,9 +94,10 @@ pub const ROUTES: Listing = Listing::new(
 
 /// Runs of SPF.
 pub const SPF: Listing = Listing::new(
-    "OSPF has no area",
+    "there is neither an area nor a level",
     &[
         plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
         firm("area", "AREA"),
         plain("kind", "KIND"),
         plain("lsas", "LSAS"),

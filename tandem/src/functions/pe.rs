@@ -8,7 +8,8 @@ pub use words::{forwarder_away, forwarder_questions};
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
 use super::{Head, Kind, StartContext, Started, first_changed};
 use crate::metrics::{Part, cells_of};
-use ::igp::config::{KeyChain, KeyChains, Ospf};
+use ::igp::Protocol;
+use ::igp::config::{Isis, KeyChain, KeyChains, Ospf};
 use client::Client;
 use config::keys::{self, Unusable};
 use config::need;
@@ -37,7 +38,7 @@ impl Kind for Pe {
     fn metrics() -> Vec<Part> {
         let mut own = vec![cells_of::<pe::Metric>()];
         own.extend(dataplane::empty_tables());
-        vec![("Provider edge", own), ("OSPF", ::igp::empty_tables())]
+        vec![("Provider edge", own), ("OSPF and IS-IS", ::igp::empty_tables())]
     }
 
     fn awaited(client: &Client, function: &str) -> Option<String> {
@@ -69,13 +70,8 @@ impl Kind for Pe {
             let unread = Unusable::unread(directory, name, &error, "");
             Some(unread.issue(format!("route_files[{n}]")))
         });
-        let ospf = self.ospf.iter().flat_map(Ospf::key_files);
-        let ospf = ospf.filter_map(|(at, name)| {
-            ospf_keys(directory, name)
-                .err()
-                .map(|(what, hint)| Issue::new(format!("ospf.{at}"), what, hint))
-        });
-        unusable.into_iter().chain(unread).chain(ospf).collect()
+        let keys = key_files(self).filter_map(|file| igp_keys(directory, file).err());
+        unusable.into_iter().chain(unread).chain(keys).collect()
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
@@ -161,25 +157,37 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let launch = launch(&wanted, directory).map_err(|unusable| unusable.issue("key_file"))?;
     let mut pe = section.clone();
     locate_sockets(&mut pe.port, directory);
-    let mut chains = KeyChains::new();
-    for (at, name) in section.ospf.iter().flat_map(Ospf::key_files) {
-        let chain = ospf_keys(directory, name);
-        let chain = chain.map_err(|(what, hint)| Issue::new(format!("ospf.{at}"), what, hint))?;
-        chains.insert(name.to_owned(), chain);
+    let (mut ospf_keys, mut isis_keys) = (KeyChains::new(), KeyChains::new());
+    for file in key_files(section) {
+        let (of, name) = (file.0, file.2.to_owned());
+        let chain = igp_keys(directory, file)?;
+        match of {
+            Protocol::Ospf => ospf_keys.insert(name, chain),
+            Protocol::Isis => isis_keys.insert(name, chain),
+        };
     }
-    Ok(Settings { pe, routes, ospf_keys: chains, launch })
+    Ok(Settings { pe, routes, ospf_keys, isis_keys, launch })
+}
+
+/// Files of keys of OSPF and IS-IS: whose, where they are named, their names.
+fn key_files(section: &Pe) -> impl Iterator<Item = (Protocol, String, &str)> {
+    let ospf = section.ospf.iter().flat_map(Ospf::key_files);
+    let ospf = ospf.map(|(at, name)| (Protocol::Ospf, at, name));
+    let isis = section.isis.iter().flat_map(Isis::key_files);
+    ospf.chain(isis.map(|(at, name)| (Protocol::Isis, at, name)))
 }
 
 /// The keys of a file: a line each, which none but its owner may read; or what is wrong, and what
 /// to do.
-fn ospf_keys(directory: &Path, name: &str) -> Result<KeyChain, (String, String)> {
+fn igp_keys(directory: &Path, (of, at, name): (Protocol, String, &str)) -> Result<KeyChain, Issue> {
+    let at = format!("{}.{at}", of.name());
     let text = keys::text(directory, name).map_err(|unusable| {
-        let issue = unusable.issue("");
+        let issue = unusable.issue(at.clone());
         let make = "openssl rand -base64 32";
-        (issue.what, issue.hint.replace(make, "echo 1 hmac-sha-256 SECRET"))
+        Issue::new(at.clone(), issue.what, issue.hint.replace(make, "echo 1 hmac-sha-256 SECRET"))
     })?;
     let hint = "write `ID ALGORITHM SECRET` a line, the key that is sent with first";
-    KeyChain::read(&text).map_err(|why| (format!("{name}: {why}"), hint.to_owned()))
+    KeyChain::read(of, &text).map_err(|why| Issue::new(at, format!("{name}: {why}"), hint))
 }
 
 /// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.

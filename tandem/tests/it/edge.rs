@@ -6,6 +6,7 @@ mod digits;
 mod fax;
 mod igp;
 mod ims_pair;
+mod isis;
 mod keyed;
 mod media;
 mod pair;

@@ -33,6 +33,7 @@ impl Pe {
     pub fn advice(&self) -> Vec<Issue> {
         let mut seen: Vec<(Option<&str>, (IpAddr, u8), &str)> = Vec::new();
         let mut found: Vec<Issue> = self.ospf.iter().flat_map(|ospf| ospf.advice("ospf")).collect();
+        found.extend(self.isis.iter().flat_map(|isis| isis.advice("isis")));
         for (i, interface) in self.interface.iter().enumerate() {
             for (n, text) in interface.addresses.iter().enumerate() {
                 let Some(subnet) = prefix(text).map(network) else { continue };
@@ -77,7 +78,9 @@ impl Pe {
         ];
         let ports = dataplane::section::interruptions(&self.port, &new.port).into_iter();
         let ospf = self.ospf.iter().flat_map(|it| it.interruptions(new.ospf.as_ref()));
-        let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new)).chain(ospf);
+        let isis = self.isis.iter().flat_map(|it| it.interruptions(new.isis.as_ref()));
+        let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new));
+        let all = all.chain(ospf).chain(isis);
         all.map(|what| Issue::new("name", what, "")).collect()
     }
 

@@ -55,6 +55,9 @@ impl Pe {
         if let Some(ospf) = &self.ospf {
             ospf.validate("ospf", &self.known_links(), issues);
         }
+        if let Some(isis) = &self.isis {
+            isis.validate("isis", &self.known_links(), issues);
+        }
     }
 
     /// Interfaces as OSPF asks for them.
@@ -62,6 +65,8 @@ impl Pe {
         let known = self.interface.iter().map(|it| igp::config::Known {
             name: &it.name,
             address: self.address4(it),
+            has_address: !it.addresses.is_empty(),
+            has_port: self.port_of(it).is_some(),
             is_global: it.vrf.is_none() && !self.carries_frames(&it.name),
             mtu: self.mtu_of(it),
         });

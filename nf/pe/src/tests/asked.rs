@@ -11,7 +11,13 @@ use std::sync::Arc;
 fn edge(routes: Vec<FileRoute>) -> ProviderEdge {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
-    let settings = Settings { pe: read(EDGE), routes, launch, ospf_keys: Default::default() };
+    let settings = Settings {
+        pe: read(EDGE),
+        routes,
+        launch,
+        ospf_keys: Default::default(),
+        isis_keys: Default::default(),
+    };
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
     ProviderEdge::new(seed, Arc::new(settings))

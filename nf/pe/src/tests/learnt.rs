@@ -41,6 +41,7 @@ hello_s = 1
 dead_s = 4
 "#;
 
+const MAC: Option<[u8; 6]> = Some([2, 0, 0, 0, 0, 1]);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 type Route = (Ipv4Addr, u8);
@@ -61,7 +62,8 @@ fn settings(text: &str) -> Arc<Settings> {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
     let (pe, routes) = (read(text), Vec::new());
-    Arc::new(Settings { pe, routes, launch, ospf_keys: BTreeMap::new() })
+    let (ospf_keys, isis_keys) = Default::default();
+    Arc::new(Settings { pe, routes, launch, ospf_keys, isis_keys })
 }
 
 fn edge(now: Time, text: &str) -> ProviderEdge {
@@ -97,7 +99,7 @@ impl World {
         self.control(ChannelEvent::Up);
         let (ports, memo) = (Vec::new(), self.memo.clone());
         self.says(&Reply::Welcome { ports, memo, is_taken: false });
-        self.says(&Reply::Link { port: 0, up: true });
+        self.says(&Reply::Link { port: 0, up: true, mac: MAC });
         self.edge(|it, now, out| it.tick(now, out));
         for event in [ChannelEvent::Up, ChannelEvent::Message(&[])] {
             self.edge(|it, now, out| it.step(now, In::Channel { port: DOOR, event }, out));
@@ -299,10 +301,10 @@ fn a_link_that_goes_takes_what_was_learnt_by_it() {
     world.announce(NEW);
     world.run(20);
     assert_eq!(world.gateway(NEW), Some(PEER));
-    world.says(&Reply::Link { port: 0, up: false });
+    world.says(&Reply::Link { port: 0, up: false, mac: MAC });
     world.run(3);
     assert_eq!(world.gateway(NEW), None);
-    world.says(&Reply::Link { port: 0, up: true });
+    world.says(&Reply::Link { port: 0, up: true, mac: MAC });
     world.run(20);
     assert_eq!(world.gateway(NEW), Some(PEER));
 }

@@ -43,6 +43,7 @@ pub fn kinds() -> Vec<Vec<u8>> {
         ethernet(0, 0x0800, &options),
         ethernet(0, 0x0800, &fragment),
         ethernet(0, 0x0806, &arp),
+        [&[1, 0x80, 0xc2, 0, 0, 0x14][..], &HOST, &[0, 40, 0xfe, 0xfe, 3], &[0x83; 60]].concat(),
         ethernet(0, 0x88a8, &tagged),
         ethernet(0, 0x86dd, &packet6(near, own, 255, 58, &solicitation)),
         ethernet(0, 0x86dd, &packet6(near, far, 1, 0, &hop_by_hop)),

@@ -11,6 +11,7 @@ mod fragments;
 mod hostile;
 mod labels;
 mod lives;
+mod llc;
 mod neighbours;
 mod protection;
 mod races;

@@ -14,10 +14,14 @@ impl Instance {
     /// An adjacency is up.
     pub(super) fn begin_flooding(&mut self, now: Time, index: u32, level: Level) {
         let all: Vec<LspId> = self.data(level).lsdb.iter().map(|(id, _)| *id).collect();
+        let is_restarting = self.restarting.is_some();
         let Some(circuit) = self.circuits.get_mut(&index) else { return };
         if circuit.is_lan() {
             let state = circuit.level_mut(level);
-            if state.is_designated {
+            if is_restarting {
+                // What our database lacks in it, whoever hears it sends.
+                state.csnp_at = now;
+            } else if state.is_designated {
                 state.csnp_at = state.csnp_at.min(now + HOLD);
             }
             return;

@@ -1,7 +1,7 @@
 //! Hellos come and go: adjacencies (ISO 10589 §8.2, §8.4, RFC 5303).
 
 use super::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Instance, Out};
-use crate::address::{AreaAddress, Level, Levels, NodeId, Snpa, SystemId};
+use crate::address::{AreaAddress, Level, Levels, Snpa, SystemId};
 use crate::adjacency::{Adjacency, AdjacencyKey, AdjacencyState};
 use crate::circuit::Circuit;
 use crate::discard::Discard;
@@ -52,6 +52,7 @@ impl Instance {
         let Some(it) = self.circuits.get_mut(&index).filter(|it| !it.is_up) else { return };
         it.is_up = true;
         let hello = Duration::from_secs(it.settings.hello_s.into());
+        it.heard_at = now + hello;
         if !it.settings.is_passive {
             for state in &mut it.levels {
                 state.hello_at = now;
@@ -221,10 +222,15 @@ impl Instance {
             return Err(Discard::Area);
         }
         let is_answer = heard.tlvs.restart.is_some_and(|it| it.is_answer);
+        let us = Some((self.settings.system, circuit.settings.index));
+        let is_up_with_us =
+            |said: ThreeWay| said.state == ThreeWayState::Up && said.neighbour == us;
         let state = match said {
             None => AdjacencyState::Up,
-            // Who bore our restart never went down (RFC 8706 §3.2.1).
-            Some(_) if self.restarting.is_some() && is_answer => AdjacencyState::Up,
+            // Who bore our restart never went down (RFC 8706 §3.2.1); nor did who did not notice.
+            Some(said) if self.restarting.is_some() && (is_answer || is_up_with_us(said)) => {
+                AdjacencyState::Up
+            }
             Some(said) => three_way(now_state, said.state),
         };
         if state == AdjacencyState::Down {
@@ -298,6 +304,11 @@ impl Instance {
             return;
         }
         let is_lan = circuit.is_lan();
+        let silent = circuit.silent_until().filter(|_| self.restarting.is_some());
+        if let Some(until) = silent.filter(|until| *until > now) {
+            circuit.level_mut(level).hello_at = until;
+            return;
+        }
         let is_sent = if is_lan { circuit.active.has(level) } else { level == Level::One };
         if !is_sent {
             circuit.level_mut(level).hello_at = Time::MAX;
@@ -309,10 +320,13 @@ impl Instance {
         let restart = self.said_of_restart(now, index, of);
         let Some(circuit) = self.circuits.get(&index) else { return };
         let settings = &circuit.settings;
+        // Until it is elected again, the pseudonode is the one that the others still have.
+        let heard_lan = circuit.up(level).map(|it| it.lan).find(|it| it.pseudonode != 0);
+        let heard_lan = heard_lan.filter(|_| self.restarting.is_some());
         let kind = match of {
             Some(level) => HelloKind::Lan {
                 priority: settings.priority,
-                lan: circuit.level(level).lan.unwrap_or(NodeId::default()),
+                lan: circuit.level(level).lan.or(heard_lan).unwrap_or_default(),
             },
             None => HelloKind::PointToPoint { circuit: circuit.id },
         };

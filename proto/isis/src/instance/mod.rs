@@ -4,10 +4,12 @@
 //! In::Pdu → receive.rs → hello.rs · election.rs        adjacencies, designated system
 //!                      → update.rs → flood.rs          fragments come, are installed, go on
 //!                      → sequence.rs                   databases are compared
+//! an operator → change.rs                              settings and circuits, live
 //! every step: originate.rs (what we say) · age.rs (what is too old) · run.rs (SPF, routes)
 //! ```
 
 mod age;
+mod change;
 mod election;
 mod flood;
 mod hello;
@@ -17,6 +19,8 @@ mod restart;
 mod run;
 mod sequence;
 mod update;
+
+pub use change::Neighbouring;
 
 use crate::address::{FragmentId, Level, Levels, LspId, NodeId, Snpa, SystemId};
 use crate::adjacency::AdjacencyState;
@@ -171,7 +175,10 @@ impl Instance {
             return Err(BadSetting::CircuitTaken);
         }
         let is_free = |id: &u8| self.circuits.values().all(|it| it.id != *id);
-        let id = (1..=u8::MAX).find(is_free).ok_or(BadSetting::CircuitTaken)?;
+        // After a restart it has the one that it had: neighbours know its pseudonode by that.
+        let own = u8::try_from(circuit.index).ok().filter(|id| *id != 0);
+        let id = own.into_iter().chain(1..=u8::MAX).find(is_free);
+        let id = id.ok_or(BadSetting::CircuitTaken)?;
         self.circuits.insert(circuit.index, Circuit::new(circuit, id, self.settings.levels));
         Ok(())
     }

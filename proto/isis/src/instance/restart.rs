@@ -9,6 +9,9 @@ use machine::{Duration, Time};
 
 /// Time between two requests (T1 says 3 s).
 const T1: Duration = Duration::from_secs(1);
+/// Who has not answered for so long does not bear restarts: our first CSNP, which lacks everything,
+/// has made it send what it has (ISO 10589 §7.3.15.2).
+const UNHELPED: Duration = Duration::from_secs(10);
 
 /// Whole seconds, at least one.
 fn seconds(time: Duration) -> u16 {
@@ -152,7 +155,10 @@ impl Instance {
                 }
                 has_heard = true;
                 let known = restarting.compared.get(&(*index, level));
-                if !circuit.level(level).has_answer || known != Some(&LspId::LAST) {
+                let state = circuit.level(level);
+                let is_told = state.has_answer && known == Some(&LspId::LAST);
+                let is_unhelped = now >= circuit.heard_at + UNHELPED;
+                if !is_told && !is_unhelped || circuit.is_lan() && state.is_undecided {
                     return false;
                 }
             }

@@ -53,7 +53,7 @@ impl Algorithm {
 }
 
 /// A key of digests.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationKey {
     id: u16,
     algorithm: Algorithm,
@@ -67,7 +67,7 @@ impl core::fmt::Debug for AuthenticationKey {
 }
 
 /// How PDUs are authenticated.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Authentication {
     /// Not at all.
     #[default]

@@ -4,6 +4,8 @@ use crate::net::{Net, SECOND};
 use isis::{AdjacencyState, In, Level, Levels, LinkType, Settings};
 use machine::Duration;
 
+const LAN: LinkType = LinkType::Broadcast;
+
 fn ring() -> Net {
     let mut net = Net::new(5, 5);
     net.roles = vec![(1, Levels::BOTH); 5];
@@ -44,23 +46,39 @@ fn whoever_restarts_keeps_its_adjacencies_and_nobody_changes_a_route() {
 }
 
 #[test]
-fn a_neighbour_that_does_not_help_takes_the_adjacency_down_and_up_again() {
-    let mut net = Net::new(5, 2);
-    net.link(LinkType::PointToPoint, &[(0, 10), (1, 10)]);
-    net.link(LinkType::Broadcast, &[(1, 10)]);
-    let settings = Settings { helps_restart: false, ..net.settings(1) };
-    net.start(0);
-    net.start_with(1, settings);
-    net.run(SECOND * 20);
-    net.systems[0] = None;
-    net.run(SECOND * 2);
-    let settings = Settings { restart: Some(SECOND * 10), ..net.settings(0) };
-    net.start_with(0, settings);
-    net.run(Duration::from_millis(10));
-    assert_ne!(net.at(1).adjacencies(1)[0].2, AdjacencyState::Up);
-    net.run(SECOND * 30);
-    assert!(!net.at(0).is_restarting(), "its time is over");
-    net.check("without help");
+fn a_neighbour_that_does_not_help_does_not_notice() {
+    for kind in [LinkType::PointToPoint, LinkType::Broadcast] {
+        for restarts in 0..3 {
+            let mut net = Net::new(5, 3);
+            net.link(kind, &[(0, 10), (1, 10), (2, 10)][..if kind == LAN { 3 } else { 2 }]);
+            net.link(LinkType::Broadcast, &[(1, 10), (2, 10)]);
+            net.link(LinkType::Broadcast, &[(2, 10)]);
+            let unhelpful = |net: &Net, it| Settings { helps_restart: false, ..net.settings(it) };
+            for system in 0..3 {
+                let settings = unhelpful(&net, system);
+                net.start_with(system, settings);
+            }
+            net.run(SECOND * 60);
+            net.check("before");
+            let before = net.told.clone();
+            net.systems[restarts] = None;
+            net.run(SECOND * 2);
+            let restart = Some(SECOND * 60);
+            let settings = Settings { restart, ..unhelpful(&net, restarts) };
+            net.start_with(restarts, settings);
+            for _ in 0..300 {
+                net.run(Duration::from_millis(100));
+                for other in (0..3).filter(|other| *other != restarts) {
+                    assert_eq!(net.told[other], before[other], "{kind:?}: {restarts} restarts");
+                    let states = net.at(other).adjacencies(1);
+                    let are_up = states.iter().all(|it| it.2 == AdjacencyState::Up);
+                    assert!(are_up, "{kind:?}: {restarts} restarts, {other}: {states:?}");
+                }
+            }
+            assert!(!net.at(restarts).is_restarting(), "{kind:?}: {restarts} is through");
+            assert_eq!(net.told, before);
+        }
+    }
 }
 
 #[test]

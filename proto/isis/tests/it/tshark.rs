@@ -52,6 +52,7 @@ fn busy(authentication: Authentication, style: MetricStyle) -> Net {
     net.style = style;
     net.link(LinkType::Broadcast, &[(0, 5), (1, 5), (2, 5)]);
     net.link(LinkType::PointToPoint, &[(2, 7), (3, 7)]);
+    net.link(LinkType::PointToPoint, &[(0, 9), (1, 9)]);
     net.authentication = authentication;
     net.keeps_pdus = true;
     for system in 0..4 {

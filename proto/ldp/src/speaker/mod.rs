@@ -220,6 +220,35 @@ impl Speaker {
         self.adjacencies.at(remote).any(|it| it.has_gtsm)
     }
 
+    /// Whether somebody whose sessions end at an address is heard.
+    #[must_use]
+    pub fn hears(&self, remote: IpAddr) -> bool {
+        self.adjacencies.values().any(|it| it.transport == remote)
+    }
+
+    /// The connection of a peer's session.
+    #[must_use]
+    pub fn connection(&self, peer: LdpId) -> Option<ConnectionId> {
+        self.sessions.get(&peer)?.connection
+    }
+
+    /// Neighbours that are heard: by which interface (none: a target), the peer, where its sessions
+    /// end.
+    pub fn adjacencies(&self) -> impl Iterator<Item = (Option<u32>, LdpId, IpAddr)> {
+        self.adjacencies.iter().map(|(place, it)| {
+            let interface = match place {
+                Place::Link(interface, _) => Some(*interface),
+                Place::Targeted(_) => None,
+            };
+            (interface, it.peer, it.transport)
+        })
+    }
+
+    /// Our labels of prefixes.
+    pub fn bindings(&self) -> impl Iterator<Item = (Prefix, u32)> {
+        self.bindings.prefixes.iter().filter_map(|(prefix, it)| Some((*prefix, it.label?)))
+    }
+
     const fn own(&self) -> LdpId {
         LdpId::of(self.settings.router)
     }

@@ -1,35 +1,55 @@
 //! Keys of packets, as they stand in files: a line each.
 
+use crate::around::Protocol;
 use ospf::Authentication;
 use ospf::packet::{Algorithm, AuthenticationKey};
 use std::collections::BTreeMap;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Algorithms by their names.
-const ALGORITHMS: [(&str, Algorithm); 5] = [
+/// Algorithms of OSPF by their names (RFC 2328 §D, RFC 5709).
+const OF_OSPF: [(&str, Algorithm); 5] = [
     ("md5", Algorithm::Md5),
     ("hmac-sha-1", Algorithm::HmacSha1),
     ("hmac-sha-256", Algorithm::HmacSha256),
     ("hmac-sha-384", Algorithm::HmacSha384),
     ("hmac-sha-512", Algorithm::HmacSha512),
 ];
+/// Algorithms of IS-IS by their names (RFC 5304, RFC 5310).
+const OF_ISIS: [(&str, isis::pdu::Algorithm); 6] = [
+    ("hmac-md5", isis::pdu::Algorithm::HmacMd5),
+    ("hmac-sha-1", isis::pdu::Algorithm::HmacSha1),
+    ("hmac-sha-224", isis::pdu::Algorithm::HmacSha224),
+    ("hmac-sha-256", isis::pdu::Algorithm::HmacSha256),
+    ("hmac-sha-384", isis::pdu::Algorithm::HmacSha384),
+    ("hmac-sha-512", isis::pdu::Algorithm::HmacSha512),
+];
 /// Keys of a file at most.
 const KEYS_MAX: usize = 16;
-/// Octets of a password at most (RFC 2328 §D.4.2).
-const PASSWORD_OCTETS_MAX: usize = 8;
+/// Octets of a secret at most.
+const SECRET_OCTETS_MAX: usize = 254;
+
+/// Octets of a password at most (RFC 2328 §D.4.2; ISO 10589 §9).
+const fn password_octets_max(of: Protocol) -> usize {
+    match of {
+        Protocol::Ospf => 8,
+        Protocol::Isis => 254,
+    }
+}
 
 /// Keys by the files that hold them, as the section names these.
 pub type KeyChains = BTreeMap<String, KeyChain>;
+
+/// A key of digests: number, algorithm, secret.
+pub type Key = (u16, &'static str, Zeroizing<String>);
 
 /// The keys of a file. `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyChain {
     /// A password in clear.
     Password(Zeroizing<String>),
-    /// Keys of digests, the one that is sent with first: number, place in the list of algorithms,
-    /// secret.
-    Keys(Vec<(u8, usize, Zeroizing<String>)>),
+    /// Keys of digests, the one that is sent with first.
+    Keys(Vec<Key>),
 }
 
 impl fmt::Debug for KeyChain {
@@ -42,12 +62,12 @@ impl fmt::Debug for KeyChain {
 }
 
 impl KeyChain {
-    /// Reads the text of a file; empty lines and those that begin with `#` say nothing.
+    /// Reads the text of a file of a protocol; empty lines and those that begin with `#` say nothing.
     ///
     /// # Errors
     /// The line that cannot be, and why; no secret is told.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let mut keys: Vec<(u8, usize, Zeroizing<String>)> = Vec::new();
+    pub fn read(of: Protocol, text: &str) -> Result<Self, String> {
+        let mut keys: Vec<Key> = Vec::new();
         let lines = text.lines().enumerate();
         let said: Vec<(usize, Vec<&str>)> = lines
             .map(|(n, line)| (n + 1, line.split_whitespace().collect::<Vec<_>>()))
@@ -56,16 +76,17 @@ impl KeyChain {
         for (line, words) in &said {
             match words[..] {
                 ["password", secret] if said.len() == 1 => {
-                    let fits = secret.len() <= PASSWORD_OCTETS_MAX;
+                    let most = password_octets_max(of);
+                    let fits = secret.len() <= most;
                     let password = Self::Password(Zeroizing::new(secret.to_owned()));
-                    let why = format!("line {line}: a password has 8 octets at most");
+                    let why = format!("line {line}: a password has {most} octets at most");
                     return fits.then_some(password).ok_or(why);
                 }
                 ["password", _] => {
                     return Err(format!("line {line}: a password stands alone in its file"));
                 }
                 [id, algorithm, secret] => {
-                    let key = key(id, algorithm, secret);
+                    let key = key(of, id, algorithm, secret);
                     let key = key.map_err(|why| format!("line {line}: {why}"))?;
                     if keys.iter().any(|known| known.0 == key.0) {
                         return Err(format!("line {line}: key {} stands twice", key.0));
@@ -82,15 +103,16 @@ impl KeyChain {
         }
     }
 
-    /// As the machine has them.
+    /// As OSPF has them.
     #[must_use]
-    pub fn authentication(&self) -> Authentication {
+    pub fn of_ospf(&self) -> Authentication {
         let made = match self {
             Self::Password(secret) => Authentication::simple(secret.as_bytes()),
             Self::Keys(keys) => {
                 let keys = keys.iter().filter_map(|(id, algorithm, secret)| {
-                    let (_, algorithm) = ALGORITHMS.get(*algorithm)?;
-                    AuthenticationKey::new(*id, *algorithm, secret.as_bytes())
+                    let algorithm = OF_OSPF.iter().find(|(name, _)| name == algorithm)?.1;
+                    let id = u8::try_from(*id).ok()?;
+                    AuthenticationKey::new(id, algorithm, secret.as_bytes())
                 });
                 Authentication::cryptographic(keys.collect())
             }
@@ -98,20 +120,43 @@ impl KeyChain {
         // What was read can be made; a proof that nobody has lets nobody in otherwise.
         made.unwrap_or(Authentication::Cryptographic(Vec::new()))
     }
+
+    /// As IS-IS has them.
+    #[must_use]
+    pub fn of_isis(&self) -> isis::Authentication {
+        match self {
+            Self::Password(secret) => {
+                isis::Authentication::Password(Zeroizing::new(secret.as_bytes().to_vec()))
+            }
+            Self::Keys(keys) => {
+                let keys = keys.iter().filter_map(|(id, algorithm, secret)| {
+                    let algorithm = OF_ISIS.iter().find(|(name, _)| name == algorithm)?.1;
+                    isis::pdu::AuthenticationKey::new(*id, algorithm, secret.as_bytes())
+                });
+                isis::Authentication::Cryptographic(keys.collect())
+            }
+        }
+    }
 }
 
-fn key(id: &str, algorithm: &str, secret: &str) -> Result<(u8, usize, Zeroizing<String>), String> {
-    let number = id.parse::<u8>().map_err(|_| "the number of a key is 0 to 255".to_owned())?;
-    let at = ALGORITHMS.iter().position(|(name, _)| *name == algorithm);
-    let at = at.ok_or_else(|| {
-        let names = ALGORITHMS.iter().map(|(name, _)| *name);
-        let hint = config::meant(algorithm, names, "use `hmac-sha-256`");
+fn key(of: Protocol, id: &str, algorithm: &str, secret: &str) -> Result<Key, String> {
+    let (most, names): (u16, Vec<&'static str>) = match of {
+        Protocol::Ospf => (u8::MAX.into(), OF_OSPF.iter().map(|it| it.0).collect()),
+        Protocol::Isis => (u16::MAX, OF_ISIS.iter().map(|it| it.0).collect()),
+    };
+    let number = id.parse::<u16>().ok().filter(|it| *it <= most);
+    let number = number.ok_or_else(|| format!("the number of a key is 0 to {most}"))?;
+    let name = names.iter().find(|name| **name == algorithm).ok_or_else(|| {
+        let hint = config::meant(algorithm, names.iter().copied(), "use `hmac-sha-256`");
         format!("`{algorithm}` is no algorithm: {hint}")
     })?;
-    if AuthenticationKey::new(number, ALGORITHMS[at].1, secret.as_bytes()).is_none() {
+    if *name == "md5" && secret.len() > 16 {
         return Err("a secret of md5 has 16 octets at most".to_owned());
     }
-    Ok((number, at, Zeroizing::new(secret.to_owned())))
+    if secret.len() > SECRET_OCTETS_MAX {
+        return Err(format!("a secret has {SECRET_OCTETS_MAX} octets at most"));
+    }
+    Ok((number, name, Zeroizing::new(secret.to_owned())))
 }
 
 #[cfg(test)]
@@ -120,14 +165,15 @@ mod tests {
 
     #[test]
     fn the_first_key_of_a_file_is_sent_with_and_no_secret_is_shown() {
-        let read = KeyChain::read("# new\n7 hmac-sha-256 first\n\n6 md5 second\n").expect("keys");
+        let read = KeyChain::read(Protocol::Ospf, "# new\n7 hmac-sha-256 first\n\n6 md5 second\n")
+            .expect("keys");
         let KeyChain::Keys(keys) = &read else { panic!("keys") };
         assert_eq!(keys.iter().map(|it| it.0).collect::<Vec<_>>(), [7, 6]);
         assert_eq!(format!("{read:?}"), "2 keys");
-        let made = format!("{:?}", read.authentication());
+        let made = format!("{:?}", read.of_ospf());
         assert_eq!(made, "Cryptographic([key 7 of HmacSha256, key 6 of Md5])");
-        let password = KeyChain::read("password word").expect("a password");
-        assert!(matches!(password.authentication(), Authentication::Simple(_)));
+        let password = KeyChain::read(Protocol::Ospf, "password word").expect("a password");
+        assert!(matches!(password.of_ospf(), Authentication::Simple(_)));
         assert_eq!(format!("{password:?}"), "a password");
     }
 
@@ -146,7 +192,22 @@ mod tests {
             ("password s3crets3cret", "line 1: a password has 8 octets at most"),
             ("1 md5 a\npassword b", "line 2: a password stands alone in its file"),
         ] {
-            assert_eq!(KeyChain::read(text), Err(why.to_owned()), "{text}");
+            assert_eq!(KeyChain::read(Protocol::Ospf, text), Err(why.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_of_isis_has_its_own_algorithms_and_numbers() {
+        let read = |text| KeyChain::read(Protocol::Isis, text);
+        let keys = read("300 hmac-sha-224 s3cret\n1 hmac-md5 other").expect("keys");
+        assert_eq!(format!("{:?}", keys.of_isis()), "[key 300 of HmacSha224, key 1 of HmacMd5]");
+        assert!(matches!(
+            read("password a-long-one").map(|it| it.of_isis()),
+            Ok(isis::Authentication::Password(_))
+        ));
+        let why = "line 1: `hmac-md6` is no algorithm: did you mean `hmac-md5`?";
+        assert_eq!(read("1 hmac-md6 s3cret"), Err(why.to_owned()));
+        let why = "line 1: the number of a key is 0 to 65535";
+        assert_eq!(read("65536 hmac-md5 s3cret"), Err(why.to_owned()));
     }
 }

@@ -1,38 +1,15 @@
 //! What the types alone cannot refuse.
 
-use super::{Area, Bfd, Interface, Kind, Ospf, Source};
+use super::shared::{
+    INTERFACES_MAX, Issues, MTU_MIN, lies_within, validate_keys, validate_routes,
+};
+use super::{Area, Interface, Kind, Known, Ospf, Source};
 use config::Issue;
-use dataplane::section::{known, network, prefix};
+use dataplane::section::{known, prefix};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
 
 /// Costs of what is outside, and of default routes, are below (RFC 2328 §B: LSInfinity).
 const METRIC_MAX: u32 = 0x00FF_FFFE;
-/// Equal paths at most.
-const PATHS_MAX: u8 = 64;
-/// Milliseconds between packets of BFD, least and most.
-const BFD_MS: core::ops::RangeInclusive<u16> = 50..=10_000;
-const BFD_MULTIPLIER: core::ops::RangeInclusive<u8> = 2..=50;
-/// Interfaces and areas of an instance at most.
-const INTERFACES_MAX: usize = 1_024;
-/// Octets of the shortest packet that a link must carry (RFC 791 §3.2).
-const MTU_MIN: u16 = 576;
-
-/// What is known of an interface of the function's section.
-#[derive(Debug, Clone)]
-pub struct Known<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its first IPv4 address and the length of its prefix.
-    pub address: Option<(Ipv4Addr, u8)>,
-    /// Whether it routes in the global table.
-    pub is_global: bool,
-    /// Octets of its longest packet.
-    pub mtu: u16,
-}
-
-type Issues<'a> = &'a mut Vec<Issue>;
-
 impl Ospf {
     /// Pushes what the types alone cannot refuse; paths begin with `at`, that of the section.
     pub fn validate(&self, at: &str, interfaces: &[Known<'_>], issues: Issues<'_>) {
@@ -74,29 +51,12 @@ impl Ospf {
             let hint = "use an address of this router";
             issues.push(Issue::new(format!("{at}.router_id"), "0.0.0.0 is no number", hint));
         }
-        if !(1..=PATHS_MAX).contains(&self.paths) {
-            let what = format!("{} is out of range", self.paths);
-            issues.push(Issue::new(format!("{at}.paths"), what, "use 1 to 64"));
-        }
-        if self.distance == 0 {
-            let what = "only connected subnets have 0";
-            issues.push(Issue::new(format!("{at}.distance"), what, "use 1 to 255"));
-        }
+        validate_routes(at, self.distance, self.paths, issues);
         if self.lsas_of_router_max == 0 {
             let path = format!("{at}.lsas_of_router_max");
             issues.push(Issue::new(path, "nobody could say anything", "use 1 or more"));
         }
-        let it = self.spf;
-        let most = [it.initial_ms, it.short_ms, it.long_ms, it.learn_ms, it.holddown_ms];
-        if most.iter().any(|ms| *ms > 600_000) {
-            let what = "a delay is longer than ten minutes";
-            issues.push(Issue::new(format!("{at}.spf"), what, ""));
-        }
-        if it.initial_ms > it.short_ms || it.short_ms > it.long_ms {
-            let what = "delays do not grow";
-            let hint = "keep initial_ms <= short_ms <= long_ms";
-            issues.push(Issue::new(format!("{at}.spf"), what, hint));
-        }
+        self.spf.validate(&format!("{at}.spf"), issues);
     }
 
     /// What works and is seldom meant.
@@ -143,14 +103,8 @@ impl super::Redistribute {
     }
 
     /// Whether a prefix is one that is told.
-    pub(crate) fn takes(&self, to: ospf::Prefix) -> bool {
-        let within = |text: &String| match prefix(text).map(network) {
-            Some((IpAddr::V4(address), length)) => {
-                length <= to.length && ospf::Prefix::new(address.into(), length).has(to.address)
-            }
-            _ => false,
-        };
-        self.within.is_empty() || self.within.iter().any(within)
+    pub(crate) fn takes(&self, to: isis::Prefix) -> bool {
+        lies_within(&self.within, to)
     }
 }
 
@@ -210,27 +164,9 @@ impl Interface {
             let hint = "remove `passive`, or `key_file` and `bfd`";
             issues.push(Issue::new(format!("{path}.passive"), what, hint));
         }
-        if self.key_file.as_ref().is_some_and(String::is_empty) {
-            let at = format!("{path}.key_file");
-            issues.push(Issue::new(at, "the path is empty", "write a file's name"));
-        }
+        validate_keys(path, self.key_file.as_ref(), issues);
         if let Some(bfd) = &self.bfd {
             bfd.validate(&format!("{path}.bfd"), issues);
-        }
-    }
-}
-
-impl Bfd {
-    fn validate(&self, path: &str, issues: Issues<'_>) {
-        if !BFD_MS.contains(&self.interval_ms) {
-            let hint = format!("use {} to {}", BFD_MS.start(), BFD_MS.end());
-            let what = format!("{} is out of range", self.interval_ms);
-            issues.push(Issue::new(format!("{path}.interval_ms"), what, hint));
-        }
-        if !BFD_MULTIPLIER.contains(&self.multiplier) {
-            let hint = format!("use {} to {}", BFD_MULTIPLIER.start(), BFD_MULTIPLIER.end());
-            let what = format!("{} is out of range", self.multiplier);
-            issues.push(Issue::new(format!("{path}.multiplier"), what, hint));
         }
     }
 }

@@ -4,6 +4,7 @@
 mod config;
 mod long;
 mod networks;
+mod of_isis;
 mod operator;
 mod restart;
 mod tshark;

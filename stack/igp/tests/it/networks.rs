@@ -2,7 +2,9 @@
 
 use crate::world::{SECOND, World};
 use igp::config::Source;
-use igp::{External, Prefix, RouteKind};
+use igp::{External, Prefix, Protocol};
+use serde_json::json;
+use std::net::IpAddr;
 
 fn random(seed: u64) -> World {
     let count = 4 + (seed % 4) as usize;
@@ -47,13 +49,13 @@ fn equal_ways_are_shared_up_to_the_number_that_the_section_allows() {
     world.run(SECOND * 60);
     let gateways = |world: &World| {
         let route = world.at(0).route(World::prefix(far)).unwrap();
-        route.hops.iter().map(|it| it.gateway.unwrap()).collect::<Vec<_>>()
+        route.ways.iter().map(|it| it.gateway).collect::<Vec<_>>()
     };
-    assert_eq!(gateways(&world), [World::address(0, 1), World::address(1, 1)]);
+    assert_eq!(gateways(&world), [0, 1].map(|wire| IpAddr::V4(World::address(wire, 1))));
     world.own_lines[0] = "paths = 1".to_owned();
     world.configure(0);
     world.run(SECOND * 10);
-    assert_eq!(gateways(&world), [World::address(0, 1)]);
+    assert_eq!(gateways(&world), [IpAddr::V4(World::address(0, 1))]);
 }
 
 #[test]
@@ -61,11 +63,14 @@ fn routes_of_the_function_are_told_while_they_hold_and_as_the_section_says() {
     let mut world = World::new(2, 2);
     world.wire(false, &[(0, 10), (1, 10)]);
     let stub = world.wire(true, &[(1, 10)]);
-    let to = |text: &str, length| {
-        Prefix::new(u32::from(text.parse::<std::net::Ipv4Addr>().unwrap()), length)
-    };
+    let to = |text: &str, length| Prefix::new(text.parse().unwrap(), length);
     let (inside, outside) = (to("172.16.1.0", 24), to("198.51.100.0", 24));
-    let of = |prefix, by: &[u32]| External { prefix, from: Source::Static, by: by.to_vec() };
+    let of = |prefix, by: &[u32]| External {
+        prefix,
+        from: Source::Static,
+        distance: 1,
+        by: by.to_vec(),
+    };
     world.externals[1] =
         vec![of(inside, &[stub as u32 + 1]), of(outside, &[]), of(to("0.0.0.0", 0), &[])];
     world.own_lines[1] = "[[redistribute]]\nfrom = \"static\"\nwithin = [\"172.16.0.0/12\"]\n\
@@ -73,11 +78,15 @@ fn routes_of_the_function_are_told_while_they_hold_and_as_the_section_says() {
         .to_owned();
     world.start_all();
     world.run(SECOND * 60);
-    let route = world.at(0).route(inside).unwrap().clone();
-    assert_eq!((route.kind, route.cost, route.tag), (RouteKind::External1, 17, 9));
+    let row = |world: &World, to| world.row(0, Protocol::Ospf, to).unwrap();
+    let route = row(&world, inside);
+    assert_eq!(
+        [&route["kind"], &route["cost"], &route["tag"]],
+        [&json!("external-1"), &json!(17), &json!(9)]
+    );
     assert_eq!(world.at(0).route(outside), None, "it is within no prefix that is told");
-    let default = world.at(0).route(to("0.0.0.0", 0)).unwrap();
-    assert_eq!((default.kind, default.metric2), (RouteKind::External2, 20));
+    let default = row(&world, to("0.0.0.0", 0));
+    assert_eq!([&default["kind"], &default["metric"]], [&json!("external-2"), &json!(20)]);
     world.set_up(stub, false);
     world.run(SECOND * 10);
     assert_eq!(world.at(0).route(inside), None, "its way is gone");

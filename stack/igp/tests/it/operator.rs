@@ -2,7 +2,7 @@
 
 use crate::world::{SECOND, World};
 use igp::config::KeyChain;
-use igp::{Metric, Shown};
+use igp::{Metric, Protocol, Sections, Shown};
 
 fn two(lines: &str) -> World {
     let mut world = World::new(7, 2);
@@ -50,7 +50,7 @@ fn another_cost_takes_no_adjacency_and_another_hello_does_as_it_was_foretold() {
 fn keys_change_without_a_loss_and_who_has_none_is_no_neighbour() {
     let mut world = World::new(8, 2);
     world.lines = "key_file = \"keys\"".to_owned();
-    let keys = |text: &str| KeyChain::read(text).unwrap();
+    let keys = |text: &str| KeyChain::read(Protocol::Ospf, text).unwrap();
     world.keys.insert("keys".to_owned(), keys("1 hmac-sha-256 first"));
     world.wire(false, &[(0, 10), (1, 10)]);
     world.start_all();
@@ -87,7 +87,8 @@ fn a_router_with_the_number_of_another_is_an_alarm_at_both() {
     };
     let section = std::sync::Arc::new(of_own((*world.section(1)).clone()));
     let (now, around) = (world.now, world.around_of(1));
-    world.with(1, |it, out| it.configure(now, section, Default::default(), around, out));
+    let sections = Sections { ospf: Some((section, Default::default())), isis: None };
+    world.with(1, |it, out| it.configure(now, &sections, &around, out));
     world.run(SECOND * 30);
     for router in 0..2 {
         assert_eq!(world.alarms(router), ["igp-duplicate-router-id"]);

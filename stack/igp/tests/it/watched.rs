@@ -18,7 +18,7 @@ fn a_neighbour_that_falls_silent_is_lost_after_three_intervals_of_bfd() {
         rows.as_array().unwrap().iter().map(|it| it["bfd"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(bfd(&world), ["Up", "Up"]);
-    let hop = |world: &World| world.at(0).route(World::prefix(far)).unwrap().hops[0].interface;
+    let hop = |world: &World| world.at(0).route(World::prefix(far)).unwrap().ways[0].interface;
     assert_eq!(hop(&world), 1);
     // Nothing passes, and no link says so.
     world.wires[0].passes = false;

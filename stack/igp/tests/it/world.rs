@@ -2,16 +2,16 @@
 
 use dataplane::PacketDoor;
 use forwarder::ToPackets;
-use igp::config::{KeyChains, Ospf};
+use igp::config::{Isis, KeyChains, Ospf};
 use igp::ip4::Packet;
-use igp::{External, Link, Prefix, Router, Start, Surroundings};
+use igp::{External, Link, LinkState, Prefix, Protocol, Router, Sections, Start, Surroundings};
 use machine::{Duration, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use runtime::{ChannelEvent, ChannelOrder, Effects, PacketRecord, PacketTo, PortId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -28,8 +28,8 @@ pub struct Wire {
     pub is_up: bool,
 }
 
-/// Arrival, number, interface, router, octets.
-type Flying = (Time, u64, u32, usize, Vec<u8>);
+/// Arrival, number, interface, router, class, octets.
+type Flying = (Time, u64, u32, usize, u8, Vec<u8>);
 
 pub struct World {
     pub now: Time,
@@ -37,13 +37,20 @@ pub struct World {
     pub wires: Vec<Wire>,
     pub externals: Vec<Vec<External>>,
     pub keys: KeyChains,
-    /// Lines that each interface of a section gets.
+    /// What all routers speak.
+    pub speaks: Vec<Protocol>,
+    /// Lines that each interface of a section of OSPF gets, and of IS-IS.
     pub lines: String,
+    pub isis_lines: String,
+    /// Lines that each section of IS-IS gets.
+    pub own_isis_lines: Vec<String>,
     /// Lines that each section gets.
     pub own_lines: Vec<String>,
     /// Packets of a thousand that are lost.
     pub loss: u64,
     pub sent: Vec<Vec<u8>>,
+    /// The frames among what was sent.
+    pub frames: Vec<Vec<u8>>,
     flying: BinaryHeap<Reverse<Flying>>,
     number: u64,
     random: ChaCha8Rng,
@@ -57,10 +64,14 @@ impl World {
             wires: Vec::new(),
             externals: vec![Vec::new(); routers],
             keys: KeyChains::new(),
+            speaks: vec![Protocol::Ospf],
             lines: String::new(),
+            isis_lines: String::new(),
+            own_isis_lines: vec![String::new(); routers],
             own_lines: vec![String::new(); routers],
             loss: 0,
             sent: Vec::new(),
+            frames: Vec::new(),
             flying: BinaryHeap::new(),
             number: 0,
             random: ChaCha8Rng::seed_from_u64(seed),
@@ -81,7 +92,15 @@ impl World {
     }
 
     pub fn prefix(wire: usize) -> Prefix {
-        Prefix::new(Self::address(wire, 0).into(), 24)
+        Prefix::new(IpAddr::V4(Self::address(wire, 0)), 24)
+    }
+
+    pub fn ipv6(wire: usize, end: usize) -> Ipv6Addr {
+        Ipv6Addr::new(0x2001, 0xdb8, wire as u16, 0, 0, 0, 0, end as u16 + 1)
+    }
+
+    pub fn prefix_ipv6(wire: usize) -> Prefix {
+        Prefix::new(Self::ipv6(wire, 0).into(), 64)
     }
 
     pub fn wire(&mut self, is_broadcast: bool, ends: &[(usize, u16)]) -> usize {
@@ -106,6 +125,31 @@ impl World {
         Arc::new(toml::from_str(&text).unwrap())
     }
 
+    pub fn sections(&self, router: usize) -> Sections {
+        let speaks = |it| self.speaks.contains(&it);
+        let ospf = speaks(Protocol::Ospf).then(|| (self.section(router), self.keys.clone()));
+        let isis = speaks(Protocol::Isis).then(|| (self.isis(router), self.keys.clone()));
+        Sections { ospf, isis }
+    }
+
+    pub fn isis(&self, router: usize) -> Arc<Isis> {
+        let mut text = format!(
+            "net = \"49.0001.0000.0000.{:04x}.00\"\n{}\n",
+            router + 1,
+            self.own_isis_lines[router]
+        );
+        for (number, wire) in self.wires.iter().enumerate() {
+            let Some((_, cost)) = wire.ends.iter().find(|(of, _)| *of == router) else { continue };
+            let network = if wire.is_broadcast { "broadcast" } else { "point-to-point" };
+            text += &format!(
+                "[[interface]]\nname = \"w{number}\"\nmetric = {cost}\nnetwork = \"{network}\"\n\
+                 {}\n",
+                self.isis_lines
+            );
+        }
+        Arc::new(toml::from_str(&text).unwrap())
+    }
+
     pub fn around_of(&self, router: usize) -> Surroundings {
         let mut links = Vec::new();
         for (number, wire) in self.wires.iter().enumerate() {
@@ -114,6 +158,12 @@ impl World {
                     name: format!("w{number}"),
                     index: number as u32 + 1,
                     address: Some((Self::address(number, end), 24)),
+                    addresses: vec![
+                        (IpAddr::V4(Self::address(number, end)), 24),
+                        (IpAddr::V6(Self::ipv6(number, end)), 64),
+                    ],
+                    mac: Some(Self::mac(number, end)),
+                    tags: Vec::new(),
                     mtu: 1_500,
                     is_up: wire.is_up,
                 });
@@ -122,14 +172,20 @@ impl World {
         Surroundings { links, externals: self.externals[router].clone() }
     }
 
+    fn mac(wire: usize, end: usize) -> [u8; 6] {
+        [2, 0, 0, 0, wire as u8, end as u8 + 1]
+    }
+
     pub fn start(&mut self, router: usize, is_restart: bool) {
         let mut random = [0; 32];
         self.random.fill_bytes(&mut random);
-        let to = ToPackets { socket: "/none".into(), keys: None, classes: igp::classes() };
+        let classes = self.sections(router).classes();
+        let to = ToPackets { socket: "/none".into(), keys: None, classes: classes.clone() };
         let door = PacketDoor::new(self.now, DOOR, to);
         let function = format!("pe{router}");
-        let start = Start { now: self.now, random, function, is_restart };
-        let mut made = Router::new(start, self.section(router), door);
+        let restarts = Vec::from(if is_restart { &Protocol::ALL[..] } else { &[] });
+        let start = Start { now: self.now, random, function, restarts };
+        let mut made = Router::new(start, classes, door);
         let mut out = Effects::default();
         made.tick(self.now, &mut out);
         assert!(matches!(out.channels[..], [(DOOR, ChannelOrder::Connect(_))]));
@@ -145,20 +201,20 @@ impl World {
 
     /// Gives a router the section and the surroundings as they are now.
     pub fn configure(&mut self, router: usize) {
-        let (section, keys, around) =
-            (self.section(router), self.keys.clone(), self.around_of(router));
+        let (sections, around) = (self.sections(router), self.around_of(router));
         let now = self.now;
-        self.with(router, |it, out| it.configure(now, section, keys, around, out));
+        self.with(router, |it, out| it.configure(now, &sections, &around, out));
     }
 
     /// Tells the routers of a wire whether it is there.
     pub fn set_up(&mut self, wire: usize, is_up: bool) {
         (self.wires[wire].is_up, self.wires[wire].passes) = (is_up, is_up);
         let now = self.now;
-        let up: BTreeMap<String, bool> =
-            self.wires.iter().enumerate().map(|(n, it)| (format!("w{n}"), it.is_up)).collect();
         for router in 0..self.routers.len() {
-            self.with(router, |it, out| it.links(now, |name| up[name], out));
+            let links = self.around_of(router).links.into_iter();
+            let stands: BTreeMap<String, LinkState> =
+                links.map(|it| (it.name, LinkState { is_up: it.is_up, mac: it.mac })).collect();
+            self.with(router, |it, out| it.links(now, |name| stands[name], out));
         }
     }
 
@@ -176,16 +232,27 @@ impl World {
     }
 
     fn send(&mut self, from: usize, to: PacketTo, octets: &[u8]) {
-        let packet = Packet::read(octets).unwrap();
-        self.sent.push(octets.to_vec());
+        let is_frame = matches!(to, PacketTo::Interface(_));
+        let packet = (!is_frame).then(|| Packet::read(octets).unwrap());
+        let sent = if is_frame { &mut self.frames } else { &mut self.sent };
+        sent.push(octets.to_vec());
+        let class = match packet {
+            None => "isis",
+            Some(it) if it.protocol == ospf::PROTOCOL => "ospf",
+            Some(_) => "bfd",
+        };
         for (number, wire) in self.wires.clone().into_iter().enumerate() {
             if !wire.passes || !wire.ends.iter().any(|(of, _)| *of == from) {
                 continue;
             }
             for (end, (router, _)) in wire.ends.iter().enumerate() {
                 let is_meant = match to {
-                    PacketTo::Link(index) => index == number as u32 + 1,
-                    PacketTo::Vrf(0) => packet.destination == Self::address(number, end),
+                    PacketTo::Link(index) | PacketTo::Interface(index) => {
+                        index == number as u32 + 1
+                    }
+                    PacketTo::Vrf(0) => {
+                        packet.is_some_and(|it| it.destination == Self::address(number, end))
+                    }
                     other => panic!("{other:?}"),
                 };
                 if *router == from || !is_meant || self.random.next_u64() % 1_000 < self.loss {
@@ -194,7 +261,11 @@ impl World {
                 let jitter = Duration::from_micros(self.random.next_u64() % 3_000);
                 let at = self.now + Duration::from_millis(1) + jitter;
                 self.number += 1;
-                let flying = (at, self.number, number as u32 + 1, *router, octets.to_vec());
+                let Some(it) = &self.routers[*router] else { continue };
+                let classes = it.classes();
+                let Some(class) = classes.iter().position(|it| it.0 == class) else { continue };
+                let interface = number as u32 + 1;
+                let flying = (at, self.number, interface, *router, class as u8, octets.to_vec());
                 self.flying.push(Reverse(flying));
             }
         }
@@ -208,13 +279,14 @@ impl World {
             let Some(at) = next.filter(|at| *at <= end) else { break };
             self.now = self.now.max(at);
             while self.flying.peek().is_some_and(|it| it.0.0 <= self.now) {
-                let Some(Reverse((_, _, interface, router, octets))) = self.flying.pop() else {
+                let Some(Reverse((_, _, interface, router, class, octets))) = self.flying.pop()
+                else {
                     break;
                 };
                 if !self.wires[interface as usize - 1].passes {
                     continue;
                 }
-                let record = PacketRecord { interface, ..PacketRecord::default() };
+                let record = PacketRecord { interface, class, ..PacketRecord::default() };
                 let now = self.now;
                 self.with(router, |it, out| {
                     it.step(now, DOOR, ChannelEvent::Packet(record, &octets), out);
@@ -243,6 +315,16 @@ impl World {
         rows.map(|row| (text(&row["interface"]), text(&row["state"]))).collect()
     }
 
+    /// A route as its row shows it, of the protocol that is named.
+    pub fn row(&self, router: usize, of: Protocol, to: Prefix) -> Option<serde_json::Value> {
+        let params = [("protocol", of.name().to_owned()), ("within", to.to_string())];
+        let params = params.map(|(key, value)| (key.to_owned(), value)).into();
+        let ask = runtime::Ask { path: "igp/routes".to_owned(), params };
+        let rows = question::value(self.at(router).route_rows(&ask).unwrap().rows);
+        let rows = rows.as_array().unwrap();
+        rows.iter().find(|row| row["prefix"] == to.to_string()).cloned()
+    }
+
     pub fn alarms(&self, router: usize) -> Vec<String> {
         self.at(router).alarms(self.now).into_iter().map(|it| it.name).collect()
     }
@@ -263,6 +345,11 @@ impl World {
                 let route = self.at(from).route(Self::prefix(number));
                 let cost = route.map(|it| it.cost);
                 assert_eq!(cost, wanted, "{what}: {from} to wire {number}");
+                if self.speaks.contains(&Protocol::Isis) {
+                    let route = self.at(from).route(Self::prefix_ipv6(number));
+                    let cost = route.map(|it| it.cost);
+                    assert_eq!(cost, wanted, "{what}: {from} to wire {number} by IPv6");
+                }
             }
         }
     }

@@ -8,17 +8,17 @@ use show::igp as listings;
 /// What `tandem ctl igp` shows.
 #[derive(Debug, Subcommand)]
 pub enum IgpCommand {
-    /// How OSPF stands.
+    /// How OSPF and IS-IS stand.
     Summary(Of),
     /// Routers that are heard, and how far the exchange with each has come.
     Neighbours(Of),
     /// Interfaces: state, cost, designated router.
     Interfaces(Of),
-    /// The link state database.
+    /// The link state databases.
     Database(Database),
     /// Routes, those on the router's own links included.
     Routes(Routes),
-    /// Runs of SPF, by area.
+    /// Runs of SPF, by area and level.
     Spf(Of),
 }
 
@@ -28,10 +28,13 @@ pub struct Database {
     /// Name of the function; absent: all that answer.
     #[arg(add = functions())]
     pub function: Option<String>,
-    /// Only of this area: `0.0.0.0`.
+    /// Only of `ospf`, or of `isis`.
+    #[arg(long)]
+    pub protocol: Option<String>,
+    /// Only of this area or level: `0.0.0.0`, `level-2`.
     #[arg(long)]
     pub area: Option<String>,
-    /// Only of this type: `Router`, `Network`, `Summary`, `AS External` …
+    /// Only of this type: `Router`, `Network`, `Summary`, `AS External`, `LSP` …
     #[arg(long)]
     pub kind: Option<String>,
     /// Only what this router says.
@@ -45,6 +48,9 @@ pub struct Routes {
     /// Name of the function; absent: all that answer.
     #[arg(add = functions())]
     pub function: Option<String>,
+    /// Only of `ospf`, or of `isis`.
+    #[arg(long)]
+    pub protocol: Option<String>,
     /// Only those within this prefix.
     #[arg(long)]
     pub within: Option<String>,
@@ -61,12 +67,14 @@ pub fn igp(client: &Client, form: Output, command: IgpCommand) -> Result<(), Exi
         IgpCommand::Interfaces(of) => (of, "igp/interfaces", &listings::INTERFACES),
         IgpCommand::Spf(of) => (of, "igp/spf", &listings::SPF),
         IgpCommand::Database(it) => {
-            let how = query(&[("area", it.area), ("kind", it.kind), ("router", it.router)]);
+            let of = ("protocol", it.protocol);
+            let how = query(&[of, ("area", it.area), ("kind", it.kind), ("router", it.router)]);
             let about = format!("igp/database{how}");
             return asked(client, form, it.function, &about, &listings::DATABASE);
         }
         IgpCommand::Routes(it) => {
-            let how = query(&[("within", it.within), ("covering", it.covering)]);
+            let of = ("protocol", it.protocol);
+            let how = query(&[of, ("within", it.within), ("covering", it.covering)]);
             let about = format!("igp/routes{how}");
             return asked(client, form, it.function, &about, &listings::ROUTES);
         }

@@ -21,7 +21,7 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<PlaneCommand>,
     },
-    /// Routing within a domain: neighbours, database, routes of OSPF; without more, a summary.
+    /// Routing within a domain: neighbours, databases, routes of OSPF and IS-IS; without more, a summary.
     Igp {
         /// What of it.
         #[command(subcommand)]

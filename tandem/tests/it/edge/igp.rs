@@ -72,7 +72,7 @@ retransmit_s = 1
 key_file = "b.keys"
 "#;
 
-const ZEBRA: &str = "frr defaults datacenter\nlog stdout errors\n";
+pub const ZEBRA: &str = "frr defaults datacenter\nlog stdout errors\n";
 
 const OSPFD: &str = "frr defaults datacenter
 log stdout informational
@@ -118,20 +118,22 @@ const DIGESTS: &str = r#"authentication cryptographic;
       password "secret-of-b" { id 9; algorithm hmac sha256; };"#;
 
 /// A router of somebody else's beside the edge.
-struct Peer {
-    host: Host,
-    folder: PathBuf,
+pub struct Peer {
+    pub host: Host,
+    pub folder: PathBuf,
     processes: Vec<Process>,
     _kept: tempfile::TempDir,
 }
 
 impl Peer {
-    fn new(scene: &Scene, device: &str, address: &str, own: &[&str]) -> Self {
-        let host = scene.host(device, &[address], &[]);
+    /// One on a device of the edge, with the address of its own there, and others.
+    pub fn new(scene: &Scene, device: &str, addresses: &[&str], own: &[&str]) -> Self {
+        let host = scene.host(device, addresses, &[]);
         for address in own {
             host.namespace.ip(&["address", "add", address, "dev", "lo"]).unwrap();
         }
         host.namespace.set("net.ipv4.ip_forward", "1").unwrap();
+        host.namespace.set("net.ipv6.conf.all.forwarding", "1").unwrap();
         // FRR is a user of its own, who writes there.
         let kept = tempfile::tempdir().unwrap();
         fs::set_permissions(kept.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -148,15 +150,25 @@ impl Peer {
         self.processes.push(Process::start(&spec).unwrap());
     }
 
-    fn frr(mut self) -> Self {
-        for (daemon, text) in [("zebra", ZEBRA), ("ospfd", OSPFD)] {
+    fn frr(self) -> Self {
+        self.daemons(&[("zebra", ZEBRA), ("ospfd", OSPFD)])
+    }
+
+    /// Daemons of FRR with their configurations, zebra first.
+    pub fn daemons(mut self, all: &[(&str, &str)]) -> Self {
+        for (daemon, text) in all {
             let at = |name: &str| self.folder.join(name).display().to_string();
             fs::write(at(daemon), text).unwrap();
             let pid = at(&format!("{daemon}.pid"));
             let (file, socket, vty) = (at(daemon), at("zserv.api"), at(""));
-            let words = ["-f", &file, "-i", &pid, "-z", &socket, "--vty_socket", &vty, "-P", "0"];
+            let mut words =
+                vec!["-f", &file, "-i", &pid, "-z", &socket, "--vty_socket", &vty, "-P", "0"];
+            let bfd = at("bfdd.sock");
+            if *daemon == "bfdd" {
+                words.extend(["--bfdctl", &bfd]);
+            }
             self.start(&format!("/usr/lib/frr/{daemon}"), &words);
-            if daemon == "zebra" {
+            if *daemon == "zebra" {
                 awaited("zebra", || self.folder.join("zserv.api").exists());
             }
         }
@@ -170,17 +182,18 @@ impl Peer {
         self
     }
 
-    /// The routes of its kernel.
-    fn routes(&self) -> String {
-        words(&self.host.run(&["ip", "route"]).stdout)
+    /// The routes of its kernel, of both families.
+    pub fn routes(&self) -> String {
+        let shown = |family| words(&self.host.run(&["ip", family, "route"]).stdout);
+        shown("-4") + &shown("-6")
     }
 
-    fn logs(&self) -> String {
+    pub fn logs(&self) -> String {
         self.processes.iter().map(Process::log_end).collect::<Vec<_>>().join("\n")
     }
 }
 
-fn awaited(what: &str, mut is: impl FnMut() -> bool) {
+pub fn awaited(what: &str, mut is: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !is() {
         assert!(Instant::now() < until, "{what}");
@@ -189,13 +202,18 @@ fn awaited(what: &str, mut is: impl FnMut() -> bool) {
 }
 
 /// What leaves and comes by the device of a host, until it is dropped.
-struct Capture {
+pub struct Capture {
     file: PathBuf,
     process: Process,
 }
 
 impl Capture {
     fn of(peer: &Peer) -> Self {
+        Self::filtered(peer, "ip proto 89 or udp port 3784")
+    }
+
+    /// What of it passes a filter.
+    pub fn filtered(peer: &Peer, filter: &str) -> Self {
         let file = peer.folder.join("capture.pcap");
         let spec = ProcessSpec {
             namespace: Some(peer.host.namespace.name().to_owned()),
@@ -204,7 +222,7 @@ impl Capture {
                 "-i",
                 "eth0",
                 "-f",
-                "ip proto 89 or udp port 3784",
+                filter,
                 "-w",
                 &file.display().to_string(),
             ])
@@ -215,42 +233,44 @@ impl Capture {
     }
 
     /// Nothing that the edge sent has a fault that tshark finds.
-    fn check(mut self, own: &str) {
+    fn check(self, own: &str) {
+        self.has(&format!("ip.src == {own}"), "ospf.msg", &["1", "2", "3", "4", "5"]);
+    }
+
+    /// What passes a filter is of all these kinds, by a field, and has no fault.
+    pub fn has(mut self, filter: &str, field: &str, kinds: &[&str]) {
         self.process.stop();
-        let filter = format!("ip.src == {own}");
         let mut command = std::process::Command::new("tshark");
-        command.args(["-o", "ip.check_checksum:TRUE", "-Y", &filter, "-T", "fields"]);
+        command.args(["-o", "ip.check_checksum:TRUE", "-Y", filter, "-T", "fields"]);
         command.args(["-E", "separator=|", "-E", "occurrence=a"]);
-        for field in ["ospf.msg", "_ws.expert.message", "_ws.malformed"] {
+        for field in [field, "_ws.expert.message", "_ws.malformed"] {
             command.args(["-e", field]);
         }
         let output = command.arg("-r").arg(&self.file).output().unwrap();
         let text = words(&output.stdout);
-        let kinds = ["1|", "2|", "3|", "4|", "5|"];
         for kind in kinds {
-            assert!(
-                text.lines().any(|line| line.starts_with(kind)),
-                "type {kind} of {own}: {text}"
-            );
+            let is_it = |line: &str| {
+                line.split('|').next().is_some_and(|it| it.split(',').any(|it| it == *kind))
+            };
+            assert!(text.lines().any(is_it), "type {kind} with {filter}: {text}");
         }
         let faulty: Vec<&str> = text.lines().filter(|line| !line.ends_with("||")).collect();
-        assert_eq!(faulty, Vec::<&str>::new(), "of {own}");
+        assert_eq!(faulty, Vec::<&str>::new(), "with {filter}");
     }
 }
 
-fn key_files(scene: &Scene) {
+/// Files of keys in the site's directory.
+pub fn key_files(scene: &Scene, files: &[(&str, &str)]) {
     let folder = scene.folder.path().join("var");
     fs::create_dir_all(&folder).unwrap();
-    for (name, text) in
-        [("a.keys", "1 md5 secret-of-a\n"), ("b.keys", "9 hmac-sha-256 secret-of-b\n")]
-    {
+    for (name, text) in files {
         fs::write(folder.join(name), text).unwrap();
         fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).unwrap();
     }
 }
 
 /// The states of the edge's neighbours, by interface.
-fn states(scene: &Scene) -> Vec<(String, String)> {
+pub fn states(scene: &Scene) -> Vec<(String, String)> {
     let rows = scene.rows(&["igp", "neighbours"]);
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
     let mut all: Vec<_> =
@@ -268,11 +288,12 @@ fn adjacent(scene: &Scene, interfaces: &[&str]) -> bool {
 /// The edge between FRR and two BIRDs, all adjacent.
 fn started() -> (Scene, [Peer; 3], [Capture; 2]) {
     let mut scene = Scene::new();
-    let a = Peer::new(&scene, "a", "10.1.0.2/24", &["10.9.1.1/32", "10.9.9.9/32"]);
-    let b = Peer::new(&scene, "b", "10.2.0.2/24", &["10.9.2.1/32"]);
-    let c = Peer::new(&scene, "c", "10.3.0.2/24", &["10.9.3.1/32", "10.9.9.9/32"]);
+    let a = Peer::new(&scene, "a", &["10.1.0.2/24"], &["10.9.1.1/32", "10.9.9.9/32"]);
+    let b = Peer::new(&scene, "b", &["10.2.0.2/24"], &["10.9.2.1/32"]);
+    let c = Peer::new(&scene, "c", &["10.3.0.2/24"], &["10.9.3.1/32", "10.9.9.9/32"]);
     let captures = [Capture::of(&a), Capture::of(&b)];
-    key_files(&scene);
+    let keys = [("a.keys", "1 md5 secret-of-a\n"), ("b.keys", "9 hmac-sha-256 secret-of-b\n")];
+    key_files(&scene, &keys);
     scene.start(EDGE);
     let peers = [
         a.frr(),

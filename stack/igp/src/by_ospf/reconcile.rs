@@ -1,15 +1,16 @@
 //! What the section says, and what surrounds the router, made true of the machine: the difference
 //! is found, and no adjacency ends that need not.
 
+use super::{Id, OspfRouter};
+use crate::around::{External, LinkState, Surroundings};
 use crate::config::{Bfd, KeyChains, Network, Ospf, Redistribute, Source};
-use crate::router::{Link, Router, Surroundings};
 use machine::{Duration, Time};
 use ospf::{
-    Authentication, In, Instance, InterfaceSettings, Limits, LinkType, Prefix, Redistributed,
-    SpfDelays,
+    Authentication, In, Instance, InterfaceSettings, Limits, LinkType, NeighbourState, Prefix,
+    Redistributed,
 };
-use runtime::Effects;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 /// The default route.
@@ -18,16 +19,9 @@ const DEFAULT: Prefix = Prefix::new(0, 0);
 impl Ospf {
     /// What the machine is told of the router.
     pub(crate) fn settings(&self) -> ospf::Settings {
-        let ms = |value: u32| Duration::from_millis(value.into());
         let lsas_of_router = usize::try_from(self.lsas_of_router_max).unwrap_or(usize::MAX);
         ospf::Settings {
-            delays: SpfDelays {
-                initial: ms(self.spf.initial_ms),
-                short: ms(self.spf.short_ms),
-                long: ms(self.spf.long_ms),
-                learn: ms(self.spf.learn_ms),
-                holddown: ms(self.spf.holddown_ms),
-            },
+            delays: self.spf.delays(),
             limits: Limits { lsas_of_router, ..Limits::default() },
             grace_max: Duration::from_secs(self.helper_s.into()),
             is_stub_router: self.stub_router,
@@ -38,7 +32,7 @@ impl Ospf {
 
     fn redistributed(&self, from: Source, prefix: Prefix) -> Option<Redistributed> {
         let mut all = self.redistribute.iter().filter(|it| it.from == from);
-        all.find(|it| it.takes(prefix)).map(Redistribute::as_announced)
+        all.find(|it| it.takes(wide(prefix))).map(Redistribute::as_announced)
     }
 }
 
@@ -48,59 +42,63 @@ impl Redistribute {
     }
 }
 
-impl Router {
+impl OspfRouter {
     /// Another section, other keys, other surroundings. What stays goes on.
-    pub fn configure(
+    pub(crate) fn configure(
         &mut self,
         now: Time,
         section: Arc<Ospf>,
         keys: KeyChains,
-        around: Surroundings,
-        out: &mut Effects,
+        around: &Surroundings,
     ) {
         if section.router_id != self.section.router_id {
-            self.begin_anew(now, &section, out);
+            self.begin_anew(now, &section);
         }
         self.section = section;
         self.keys = keys;
-        self.links = around.links.into_iter().map(|link| (link.index, link)).collect();
-        self.externals = around.externals;
+        self.links = around.links.iter().map(|link| (link.index, link.clone())).collect();
+        let may_tell = |it: &&External| it.prefix.address.is_ipv4() && self.tells(it.distance);
+        self.externals = around.externals.iter().filter(may_tell).cloned().collect();
         let settings = self.section.settings();
         let mut wanted = Vec::new();
         self.instance.change(now, settings, &mut wanted);
         self.reconcile(now, &mut wanted);
-        self.follow(now, wanted, out);
-        self.raise(now, out);
-        self.rewatch(now, out);
+        self.follow(now, wanted);
+        self.raise(now);
+        self.rewatch();
         let (links, instance) = (&self.links, &self.instance);
         let speaks = |id: u32| instance.interface(id).is_some() && links.contains_key(&id);
-        self.lost.retain(|id, _| speaks(id.0));
+        self.history.lost.retain(|id, _| speaks(id.0));
     }
 
-    /// Which links are up is another thing than it was: `is_up` says of each by its name.
-    pub fn links(&mut self, now: Time, is_up: impl Fn(&str) -> bool, out: &mut Effects) {
+    /// Whether others are told of routes with that distance: they hold against what is learnt.
+    fn tells(&self, distance: u8) -> bool {
+        distance < self.section.distance
+    }
+
+    /// How links stand is another thing than it was.
+    pub(crate) fn links(&mut self, now: Time, stands: &impl Fn(&str) -> LinkState) {
         let mut has_changed = false;
         for link in self.links.values_mut() {
-            let up = is_up(&link.name);
+            let up = stands(&link.name).is_up;
             has_changed |= up != link.is_up;
             link.is_up = up;
         }
         if has_changed {
-            self.raise(now, out);
+            self.raise(now);
         }
     }
 
     /// Another number: nothing of before holds.
-    fn begin_anew(&mut self, now: Time, section: &Ospf, out: &mut Effects) {
+    fn begin_anew(&mut self, now: Time, section: &Ospf) {
         let speaking: Vec<u32> = self.links.keys().copied().collect();
         for index in speaking {
-            self.input(now, In::InterfaceDown(index), out);
+            self.input(now, In::InterfaceDown(index));
         }
         self.forget_routes();
         self.instance = Instance::new(section.settings(), now);
         self.told.clear();
-        self.lost.clear();
-        self.since.clear();
+        self.history.forget();
     }
 
     /// Areas and interfaces as the section says.
@@ -135,9 +133,9 @@ impl Router {
             let authentication = match keys {
                 None => Authentication::Null,
                 // A file that could not be read lets nobody in.
-                Some(chain) => chain.map_or(Authentication::Cryptographic(Vec::new()), |chain| {
-                    chain.authentication()
-                }),
+                Some(chain) => {
+                    chain.map_or(Authentication::Cryptographic(Vec::new()), |chain| chain.of_ospf())
+                }
             };
             let settings = InterfaceSettings {
                 link: match it.network {
@@ -163,25 +161,25 @@ impl Router {
     }
 
     /// Tells the machine which interfaces are up, and what is outside.
-    pub(crate) fn raise(&mut self, now: Time, out: &mut Effects) {
+    pub(crate) fn raise(&mut self, now: Time) {
         let speaking: Vec<u32> = self.instance.interfaces().collect();
         for index in speaking {
-            let up = self.has_door && self.links.get(&index).is_some_and(|it| it.is_up);
+            let up = self.is_open && self.links.get(&index).is_some_and(|it| it.is_up);
             match (up, self.instance.is_up(index)) {
-                (true, false) => self.input(now, In::InterfaceUp(index), out),
+                (true, false) => self.input(now, In::InterfaceUp(index)),
                 (false, true) => {
-                    self.input(now, In::InterfaceDown(index), out);
+                    self.input(now, In::InterfaceDown(index));
                     // That its neighbours are gone is the link's alarm.
-                    self.lost.retain(|(of, _), _| *of != index);
+                    self.history.lost.retain(|(of, _), _| *of != index);
                 }
                 (true, true) | (false, false) => {}
             }
         }
-        self.tell_externals(now, out);
+        self.tell_externals(now);
     }
 
     /// Tells the machine what differs of what is outside.
-    fn tell_externals(&mut self, now: Time, out: &mut Effects) {
+    fn tell_externals(&mut self, now: Time) {
         let mut wanted: BTreeMap<Prefix, Redistributed> = BTreeMap::new();
         if let Some(it) = self.section.redistributed(Source::Default, DEFAULT) {
             wanted.insert(DEFAULT, it);
@@ -190,23 +188,24 @@ impl Router {
         let own: BTreeSet<Prefix> = self.spoken().collect();
         for it in &self.externals {
             let holds = it.by.is_empty() || it.by.iter().any(is_up);
-            let is_said = own.contains(&it.prefix) || it.prefix == DEFAULT;
-            if let Some(told) = self.section.redistributed(it.from, it.prefix)
+            let Some(prefix) = narrow(it.prefix) else { continue };
+            let is_said = own.contains(&prefix) || prefix == DEFAULT;
+            if let Some(told) = self.section.redistributed(it.from, prefix)
                 && holds
                 && !is_said
             {
-                wanted.entry(it.prefix).or_insert(told);
+                wanted.entry(prefix).or_insert(told);
             }
         }
         let gone: Vec<Prefix> =
             self.told.keys().filter(|it| !wanted.contains_key(it)).copied().collect();
         for prefix in gone {
             self.told.remove(&prefix);
-            self.input(now, In::WithdrawExternal(prefix), out);
+            self.input(now, In::WithdrawExternal(prefix));
         }
         for (prefix, it) in wanted {
             if self.told.insert(prefix, it) != Some(it) {
-                self.input(now, In::Redistribute(prefix, it), out);
+                self.input(now, In::Redistribute(prefix, it));
             }
         }
     }
@@ -217,7 +216,8 @@ impl Router {
             .section
             .interfaces()
             .filter_map(|(_, it)| self.links.values().find(|link| link.name == it.name));
-        links.filter_map(Link::subnet)
+        let subnets = links.filter_map(|link| link.address);
+        subnets.map(|(address, length)| Prefix::new(address.into(), length))
     }
 
     /// The times of BFD on an interface.
@@ -227,21 +227,29 @@ impl Router {
     }
 
     /// Sessions of BFD as the section says.
-    fn rewatch(&mut self, now: Time, out: &mut Effects) {
-        let known: Vec<_> = self.since.iter().map(|(id, (_, state))| (*id, *state)).collect();
-        for (id, state) in known {
-            let times = self.bfd_of(id.0).filter(|_| state >= ospf::NeighbourState::TwoWay);
-            let local = self.links.get(&id.0).and_then(|it| it.address).map(|it| it.0);
-            self.watch.want(now, id, local, times);
-        }
-        self.send_bfd(out);
+    fn rewatch(&mut self) {
+        let known = self.history.since.iter().map(|(id, (_, state))| (*id, *state));
+        let known: Vec<(Id, NeighbourState)> = known.collect();
+        known.into_iter().for_each(|(id, state)| self.watch(id, state));
+    }
+
+    /// A neighbour that hears us is watched, where the section says so.
+    pub(crate) fn watch(&mut self, id: Id, state: NeighbourState) {
+        let times = self.bfd_of(id.0).filter(|_| state >= NeighbourState::TwoWay);
+        let local = self.links.get(&id.0).and_then(|it| it.address).map(|it| it.0);
+        self.wishes.watch(id, local, times);
     }
 }
 
-impl Link {
-    /// The subnet of its address.
-    #[must_use]
-    pub fn subnet(&self) -> Option<Prefix> {
-        self.address.map(|(address, length)| Prefix::new(address.into(), length))
+/// A prefix of any family.
+pub(crate) fn wide(it: Prefix) -> isis::Prefix {
+    isis::Prefix::new(Ipv4Addr::from(it.address).into(), it.length)
+}
+
+/// A prefix of IPv4, if it is one.
+pub(crate) fn narrow(it: isis::Prefix) -> Option<Prefix> {
+    match it.address {
+        IpAddr::V4(address) => Some(Prefix::new(address.into(), it.length)),
+        IpAddr::V6(_) => None,
     }
 }

@@ -1,0 +1,140 @@
+//! What has happened since a protocol began: adjacencies that came and went, runs of SPF, signs that
+//! somebody else has our number.
+
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Runs of SPF that are remembered.
+const RUNS_MAX: usize = 64;
+/// Neighbours lost that are remembered; the oldest goes.
+const LOST_MAX: usize = 1_024;
+/// Something that stands in our name counts for so long.
+const DUPLICATE: Duration = Duration::from_secs(60);
+/// LSAs in our name within that time that are no remains of ours.
+const DUPLICATE_LSAS: u64 = 8;
+
+/// A neighbour that was adjacent.
+#[derive(Debug, Clone)]
+pub(crate) struct Lost {
+    pub(crate) at: Time,
+    /// Who it is, for people.
+    pub(crate) who: String,
+    pub(crate) why: &'static str,
+}
+
+/// A run of SPF.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) at: Time,
+    pub(crate) routes_changed: usize,
+}
+
+/// What has been counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) sent: u64,
+    pub(crate) lost: u64,
+}
+
+/// How often others spoke as we do: heard on a link, fought back in a database.
+#[derive(Debug, Clone, Copy, Default)]
+struct Duplicate {
+    heard: Option<Time>,
+    fought_since: Time,
+    fought: u64,
+    seen: (u64, u64),
+}
+
+/// How another router with our number was noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Double {
+    /// On a link of this one.
+    Near,
+    /// In what is flooded.
+    Far,
+}
+
+/// What has happened; `K` names a neighbour, `S` is its state.
+#[derive(Debug)]
+pub(crate) struct History<K, S> {
+    pub(crate) lost: BTreeMap<K, Lost>,
+    pub(crate) since: BTreeMap<K, (Time, S)>,
+    runs: VecDeque<Run>,
+    pub(crate) tally: Tally,
+    duplicate: Duplicate,
+}
+
+impl<K: Ord + Copy, S: Copy> History<K, S> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lost: BTreeMap::new(),
+            since: BTreeMap::new(),
+            runs: VecDeque::new(),
+            tally: Tally::default(),
+            duplicate: Duplicate::default(),
+        }
+    }
+
+    /// A neighbour is in another state than before.
+    pub(crate) fn note(&mut self, now: Time, id: K, state: S) -> Option<S> {
+        self.since.insert(id, (now, state)).map(|(_, state)| state)
+    }
+
+    /// For how long a neighbour is in its state.
+    pub(crate) fn since(&self, now: Time, id: K) -> u64 {
+        self.since.get(&id).map_or(0, |(at, _)| now.since(*at).as_secs())
+    }
+
+    pub(crate) fn lose(&mut self, id: K, lost: Lost) {
+        self.tally.lost += 1;
+        if self.lost.len() >= LOST_MAX && !self.lost.contains_key(&id) {
+            let oldest = self.lost.iter().min_by_key(|(_, it)| it.at).map(|(id, _)| *id);
+            oldest.and_then(|id| self.lost.remove(&id));
+        }
+        self.lost.insert(id, lost);
+    }
+
+    pub(crate) fn ran(&mut self, at: Time, routes_changed: usize) {
+        if self.runs.len() == RUNS_MAX {
+            self.runs.pop_front();
+        }
+        self.runs.push_back(Run { at, routes_changed });
+    }
+
+    pub(crate) fn last_run(&self) -> Option<Run> {
+        self.runs.back().copied()
+    }
+
+    /// How often others were heard with our number, and said something in our name, so far.
+    pub(crate) fn look_for_doubles(&mut self, now: Time, near: u64, far: u64) {
+        let it = &mut self.duplicate;
+        if near > it.seen.0 {
+            it.heard = Some(now);
+        }
+        if far > it.seen.1 {
+            if now.since(it.fought_since) >= DUPLICATE {
+                (it.fought_since, it.fought) = (now, 0);
+            }
+            it.fought += far - it.seen.1;
+        }
+        it.seen = (near, far);
+    }
+
+    /// Whether another router has our number.
+    pub(crate) fn double(&self, now: Time) -> Option<Double> {
+        let it = &self.duplicate;
+        let is_recent = |at: Time| now.since(at) < DUPLICATE;
+        if it.heard.is_some_and(is_recent) {
+            return Some(Double::Near);
+        }
+        let is_far = it.fought >= DUPLICATE_LSAS && is_recent(it.fought_since);
+        is_far.then_some(Double::Far)
+    }
+
+    /// Another number: nothing of before holds.
+    pub(crate) fn forget(&mut self) {
+        self.lost.clear();
+        self.since.clear();
+        self.duplicate = Duplicate::default();
+    }
+}
