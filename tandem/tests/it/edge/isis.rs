@@ -67,8 +67,10 @@ multiplier = 10
 bfd = { interval_ms = 200 }
 "#;
 
-/// isisd's configuration; what stands in capitals is replaced.
+/// isisd's configuration; what stands in capitals is replaced. What its LSPs depend on stands before
+/// `net`, with which it makes the first one.
 const ISISD: &str = "frr defaults datacenter
+hostname NAME
 log stdout informational
 interface eth0
  ip router isis 1
@@ -81,12 +83,11 @@ interface lo
  ipv6 router isis 1
  isis passive
 router isis 1
- net 49.0001.0000.0000.NUMBER.00
  is-type level-2-only
  metric-style wide
- hostname NAME
- domain-password md5 secret-of-all authenticate snp validate
  lsp-gen-interval 1
+ domain-password md5 secret-of-all authenticate snp validate
+ net 49.0001.0000.0000.NUMBER.00
 ";
 
 const BFDD: &str = "frr defaults datacenter\nlog stdout informational\n";
