@@ -1,6 +1,6 @@
-//! Whatever a forwarder hands up for OSPF, IS-IS and BFD, packet by packet, with time passing: whole
-//! packets of IPv4 and frames from anybody, and those of a neighbour with a header that holds.
-//! Nothing panics, and the deadline stays ahead.
+//! Whatever a forwarder hands up for OSPF, IS-IS and BFD, packet by packet, with time passing:
+//! whole packets of IPv4 and frames from anybody, and those of a neighbour with a header that
+//! holds. Nothing panics, and the deadline stays ahead.
 
 use dataplane::PacketDoor;
 use forwarder::ToPackets;
@@ -44,6 +44,7 @@ fn link() -> Link {
         tags: Vec::new(),
         mtu: 1_500,
         is_up: true,
+        is_dear: false,
     }
 }
 

@@ -32,6 +32,7 @@ pub mod ipsmgw_rows;
 pub mod isis_instance;
 pub mod isis_pdu;
 pub mod ldp_message;
+pub mod ldp_packets;
 pub mod ldp_speaker;
 pub mod m3ua_message;
 pub mod m3ua_process;
@@ -157,6 +158,7 @@ pub const TARGETS: &[Target] = &[
     target("isis_pdu", isis_pdu::run),
     target("isis_instance", isis_instance::run),
     target("ldp_message", ldp_message::run),
+    target("ldp_packets", ldp_packets::run),
     target("ldp_speaker", ldp_speaker::run),
     target("spf_changes", spf_changes::run),
     target("policy_attributes", policy_attributes::run),

@@ -11,6 +11,8 @@ use crate::stations::Full;
 use dataplane::{Kind, alarm};
 use igp::Router;
 use igp::ask::{IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow};
+use ldp_stack::Labels;
+use ldp_stack::ask::{LdpBindingRow, LdpNeighbourRow, LdpRow};
 use machine::Time;
 use nodes::program::{BridgeMember, MacChange, MacLimit};
 use question::{Condition, Page, Parameter, Question, questions, rows};
@@ -126,6 +128,21 @@ questions! {
     ] -> Page<IgpRouteRow>, |it, asked| it.igp_page(|igp| igp.route_rows(asked.ask));
     /// What SPF does, by area and level.
     Ask "igp/spf" [] -> Vec<IgpSpfRow>, |it, asked| Ok(it.igp(|igp| igp.spf(asked.now)));
+    /// How LDP stands.
+    Ask "ldp/summary" [] -> Vec<LdpRow>, |it, _| Ok(it.ldp(Labels::summary));
+    /// The routers that LDP hears, and their sessions.
+    Ask "ldp/neighbours" [] -> Vec<LdpNeighbourRow>,
+        |it, asked| Ok(it.ldp(|ldp| ldp.neighbours(asked.now)));
+    /// Prefixes and their labels, here and at neighbours, a page at a time.
+    Ask "ldp/bindings" [
+        Parameter::text("within", "only those within this prefix"),
+        SKIP,
+        LIMIT,
+    ] -> Page<LdpBindingRow>, |it, asked| {
+        let none = || Ok(Page { rows: Vec::new(), next: None, total: None });
+        let labels = it.learnt.labelled.labels.as_ref();
+        labels.map_or_else(none, |ldp| ldp.binding_rows(asked.ask))
+    };
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));
 }
@@ -164,6 +181,11 @@ impl ProviderEdge {
     /// What the protocols say; nothing where there is none.
     fn igp<R>(&self, ask: impl FnOnce(&Router) -> Vec<R>) -> Vec<R> {
         self.learnt.router.as_ref().map(ask).unwrap_or_default()
+    }
+
+    /// What LDP says; nothing where there is none.
+    fn ldp<R>(&self, ask: impl FnOnce(&Labels) -> Vec<R>) -> Vec<R> {
+        self.learnt.labelled.labels.as_ref().map(ask).unwrap_or_default()
     }
 
     /// The same of a page.
@@ -264,6 +286,7 @@ impl ProviderEdge {
         let mut rows = self.dataplane.alarms(now, &self.settings.pe.name);
         self.mac_alarms(now, &mut rows);
         rows.extend(self.igp(|igp| igp.alarms(now)));
+        rows.extend(self.ldp(Labels::alarms));
         rows
     }
 }

@@ -12,14 +12,13 @@ pub(crate) use service::{Action, action};
 use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
-use crate::learnt::{self, Hops};
+use crate::learnt::{Hops, Learnt, Told};
 use dataplane::{Desired, Kind, Numbers, Rank};
-use igp::{Prefix, Router};
 use nodes::Program;
 use nodes::program::{
     self, Address, Direction, Discard, Family, Hop, Mode, NO_PORT, Removed, Urpf,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// What stands beside the section.
@@ -27,19 +26,15 @@ use std::net::IpAddr;
 pub(crate) struct Beside<'a> {
     /// Routes of its files.
     pub(crate) routes: &'a [FileRoute],
-    /// What OSPF and IS-IS have learnt.
-    pub(crate) router: Option<&'a Router>,
+    /// What OSPF, IS-IS and LDP have learnt.
+    pub(crate) learnt: Option<&'a Learnt>,
     /// Numbers that are in use no more are not given to others.
     pub(crate) keeps_numbers: bool,
 }
 
 /// Gives everything its number and makes of a section what the plane is told, and says which
 /// learnt routes are among that. The section must have been found valid.
-pub(crate) fn compile(
-    pe: &Pe,
-    beside: &Beside<'_>,
-    numbers: &mut Numbers,
-) -> (Desired, BTreeSet<Prefix>) {
+pub(crate) fn compile(pe: &Pe, beside: &Beside<'_>, numbers: &mut Numbers) -> (Desired, Told) {
     numbers.begin();
     let modes = modes(pe);
     let mut it = Compiler { pe, numbers, out: Desired::default() };
@@ -48,7 +43,7 @@ pub(crate) fn compile(
     it.interfaces(&modes);
     it.services();
     it.routes(beside.routes);
-    let learnt = learnt::merge(beside.router, pe, &mut it);
+    let learnt = beside.learnt.map(|learnt| learnt.merge(pe, &mut it)).unwrap_or_default();
     it.tools();
     let out = it.out;
     if !beside.keeps_numbers {
@@ -155,7 +150,7 @@ impl Compiler<'_> {
                 mode,
                 mtu: interface.mtu.unwrap_or(0),
                 mac: interface.mac.as_deref().and_then(mac),
-                mpls: interface.mpls,
+                mpls: interface.mpls || self.speaks_ldp(interface),
                 urpf: match interface.urpf {
                     config::Urpf::Off => Urpf::Off,
                     config::Urpf::Loose => Urpf::Loose,
@@ -182,6 +177,11 @@ impl Compiler<'_> {
             let name = Removed::Neighbour(interface, address);
             self.out.put(Rank::Address, name, Program::Neighbour(program));
         }
+    }
+
+    /// Whether packets with labels come by an interface since LDP speaks there.
+    fn speaks_ldp(&self, it: &config::Interface) -> bool {
+        self.pe.ldp.as_ref().is_some_and(|ldp| ldp.speaks(&it.name))
     }
 
     /// What becomes of packets of an interface with a port.
@@ -311,7 +311,7 @@ impl Compiler<'_> {
         self.out.route((vrf, to.0, to.1), hop);
     }
 
-    fn label(&mut self, label: u32, action: program::LabelAction) {
+    pub(crate) fn label(&mut self, label: u32, action: program::LabelAction) {
         let program = Program::Label { label, action };
         self.out.put(Rank::Tool, Removed::Label(label), program);
     }

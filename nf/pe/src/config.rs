@@ -85,6 +85,9 @@ pub struct Pe {
     /// IS-IS in the global routing table, for IPv4 and IPv6, alone or beside OSPF.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isis: Option<igp::config::Isis>,
+    /// LDP in the global routing table: labels for what OSPF and IS-IS learn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ldp: Option<ldp_stack::config::Ldp>,
     /// Files of static routes, a line each: `[vrf] prefix gateway`, relative to the site's
     /// directory. They are read when the configuration is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,6 +11,7 @@
 use crate::Settings;
 use crate::compile::{Compiler, subnet_of};
 use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, network, prefix};
+use crate::labelled::{LABELS_DOOR, Labelled};
 use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
 use forwarder::ToPackets;
 use igp::config::Source;
@@ -18,9 +19,10 @@ use igp::{
     External, Link, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start,
     Surroundings, Way,
 };
+use ldp_stack::IMPLICIT_NULL;
 use machine::{Duration, Time};
 use nodes::Program;
-use nodes::program::{Hop, Removed};
+use nodes::program::{Hop, Push, Removed, Tunnel};
 use runtime::{ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -45,7 +47,7 @@ pub(crate) trait Hops {
 }
 
 /// A single change, and how many hops it has made.
-struct Editing<'a, 'b>(&'a mut Edit<'b>, &'a mut usize);
+pub(crate) struct Editing<'a, 'b>(pub(crate) &'a mut Edit<'b>, pub(crate) &'a mut usize);
 
 impl Hops for Editing<'_, '_> {
     fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
@@ -58,13 +60,18 @@ impl Hops for Editing<'_, '_> {
     }
 }
 
-/// The hop of a learnt route: one way, or flows shared among equal ones.
-pub(crate) fn hop_of(ways: &[Way], hops: &mut impl Hops) -> u32 {
-    let mut each = ways.iter().map(|way| {
+/// The hop of a learnt route: one way, or flows shared among equal ones, each behind the label that
+/// the next router wants, if it wants one.
+pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
+    let mut each = ways.iter().map(|(way, label)| {
         let (interface, labels) = (way.interface, Vec::<u32>::new());
         let gateway = Some(way.gateway);
         let name = format!("via {interface} {gateway:?} {labels:?}");
-        hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
+        let over = hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels });
+        let Some(label) = label.filter(|it| *it != IMPLICIT_NULL) else { return over };
+        let (labels, tunnel) = (vec![label], Tunnel::Uniform);
+        let push = Push { over, labels, tunnel, ..Push::default() };
+        hops.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
     });
     let members: Vec<(u32, u32)> = each.by_ref().map(|hop| (hop, 1)).collect();
     match &members[..] {
@@ -106,9 +113,22 @@ fn sections(settings: &Settings) -> Sections {
     }
 }
 
+/// Whether anything is learnt by a section.
+pub(crate) fn is_wanted(pe: &Pe) -> bool {
+    pe.ospf.is_some() || pe.isis.is_some() || pe.ldp.is_some()
+}
+
+/// What of all that was learnt the plane was told.
+#[derive(Default)]
+pub(crate) struct Told {
+    routes: BTreeSet<Prefix>,
+    labels: BTreeMap<ldp_stack::Prefix, u32>,
+}
+
 /// What an edge learns.
 pub(crate) struct Learnt {
     pub(crate) router: Option<Router>,
+    pub(crate) labelled: Labelled,
     /// Prefixes whose route in the plane is the learnt one.
     told: BTreeSet<Prefix>,
     waiting: BTreeMap<Prefix, u8>,
@@ -118,6 +138,8 @@ pub(crate) struct Learnt {
     holds: bool,
     /// Protocols whose routes those are.
     restarts: Vec<Protocol>,
+    /// No routes are learnt any more, and the plane was not told yet.
+    has_ended: bool,
     random: [u8; 32],
     shown: Shown,
     shown_at: Time,
@@ -127,11 +149,13 @@ impl Learnt {
     pub(crate) fn new(seed: &Seed) -> Self {
         Self {
             router: None,
+            labelled: Labelled::new(seed.random),
             told: BTreeSet::new(),
             waiting: BTreeMap::new(),
             hops: 0,
             holds: false,
             restarts: Vec::new(),
+            has_ended: false,
             random: seed.random,
             shown: Shown::default(),
             shown_at: seed.now,
@@ -162,8 +186,9 @@ impl Learnt {
     }
 
     /// Everything was said.
-    pub(crate) fn said(&mut self, told: BTreeSet<Prefix>) {
-        (self.told, self.hops) = (told, 0);
+    pub(crate) fn said(&mut self, told: Told) {
+        (self.told, self.hops) = (told.routes, 0);
+        self.labelled.said(told.labels);
         if let Some(router) = &mut self.router {
             router.take_changed();
         }
@@ -179,18 +204,24 @@ impl Learnt {
     ) {
         self.waiting = waiting(&settings.pe);
         let sections = sections(settings);
-        if !Protocol::ALL.iter().any(|it| sections.has(*it)) {
-            return self.end(now, dataplane, out);
+        let speaks = Protocol::ALL.iter().any(|it| sections.has(*it));
+        if !speaks {
+            self.end(now, dataplane, out);
         }
-        if !dataplane.is_controlled() {
+        if !dataplane.is_controlled() && is_wanted(&settings.pe) {
             return;
         }
-        self.meet(now, settings, &sections, out);
-        let around = surroundings(settings, dataplane);
+        let mut around = surroundings(settings, dataplane);
+        self.labelled.configure(now, settings, around.links.clone(), dataplane, out);
+        around.links.iter_mut().for_each(|it| it.is_dear = self.labelled.is_dear(it.index));
+        if speaks {
+            self.meet(now, settings, &sections, out);
+            note(&sections, dataplane, out);
+        }
         if let Some(router) = &mut self.router {
             router.configure(now, &sections, &around, out);
         }
-        note(&sections, dataplane, out);
+        self.labelled.learn_all(now, self.router.as_ref(), out);
     }
 
     /// Sees to it that there is a router, whose door is that of the protocols which it speaks.
@@ -220,6 +251,7 @@ impl Learnt {
     fn end(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) {
         if let Some(router) = self.router.take() {
             router.end(out);
+            self.has_ended = true;
         }
         self.told.clear();
         if std::mem::take(&mut self.holds) {
@@ -236,14 +268,18 @@ impl Learnt {
         event: ChannelEvent<'_>,
         out: &mut Effects,
     ) {
-        if let Some(router) = &mut self.router {
-            router.step(now, port, event, out);
+        match port {
+            LABELS_DOOR => self.labelled.step(now, port, event, out),
+            _ => {
+                if let Some(router) = &mut self.router {
+                    router.step(now, port, event, out);
+                }
+            }
         }
     }
 
     /// Links may be others than they were.
     pub(crate) fn links(&mut self, now: Time, pe: &Pe, dataplane: &Dataplane, out: &mut Effects) {
-        let Some(router) = &mut self.router else { return };
         let stands = |name: &str| {
             let found = pe.interface.iter().find(|it| it.name == name);
             found.map_or_else(LinkState::default, |it| LinkState {
@@ -251,17 +287,22 @@ impl Learnt {
                 mac: mac_of(pe, it, dataplane),
             })
         };
-        router.links(now, stands, out);
+        if let Some(router) = &mut self.router {
+            router.links(now, stands, out);
+        }
+        self.labelled.links(now, |name| stands(name).is_up, out);
     }
 
     pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
         if let Some(router) = &mut self.router {
             router.tick(now, out);
         }
+        self.labelled.tick(now, out);
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.router.as_ref()?.deadline()
+        let router = self.router.as_ref().and_then(Router::deadline);
+        router.into_iter().chain(self.labelled.deadline()).min()
     }
 
     pub(crate) fn drain(&mut self, now: Time, pe: &Pe, out: &mut Effects) {
@@ -269,6 +310,7 @@ impl Learnt {
         if let Some(router) = &mut self.router {
             router.drain(now, keeps, out);
         }
+        self.labelled.drain(now, out);
     }
 
     /// Tells the plane what was learnt; whether everything must be said again instead.
@@ -278,21 +320,27 @@ impl Learnt {
         dataplane: &mut Dataplane,
         out: &mut Effects,
     ) -> bool {
-        let Some(router) = &mut self.router else { return false };
-        let mut says_all = false;
-        if router.has_changed() && dataplane.is_controlled() {
-            let changed = router.take_changed();
+        let has_ended = std::mem::take(&mut self.has_ended);
+        let mut says_all = std::mem::take(&mut self.labelled.has_ended) || has_ended;
+        let has_routes = self.router.as_ref().is_some_and(Router::has_changed);
+        if (has_routes || self.labelled.has_changed()) && dataplane.is_controlled() {
+            let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
+            let router = self.router.as_ref();
+            let labels = self.labelled.learn(now, router, &changed, out);
+            changed.extend(labels.iter().copied());
             let (told, waiting, hops) = (&mut self.told, &self.waiting, &mut self.hops);
+            let labelled = &mut self.labelled;
             dataplane.edit(now, out, |edit| {
                 for prefix in changed {
                     let key = key_of(prefix);
                     let behind = waiting.get(&prefix).copied();
-                    let route = router.route(prefix).filter(|it| {
+                    let route = router.and_then(|it| it.route(prefix)).filter(|it| {
                         let is_said = edit.said().has_route(key) && !told.contains(&prefix);
                         holds(it, behind, is_said)
                     });
                     if let Some(route) = route {
-                        let hop = hop_of(&route.ways, &mut Editing(edit, hops));
+                        let ways = labelled.ways(prefix, &route.ways);
+                        let hop = hop_of(&ways, &mut Editing(edit, hops));
                         edit.route(key, Some(hop));
                         told.insert(prefix);
                     } else if told.remove(&prefix) {
@@ -300,10 +348,14 @@ impl Learnt {
                         says_all |= behind.is_some();
                         edit.route(key, None);
                     }
+                    if labels.contains(&prefix) {
+                        labelled.say(prefix, edit, hops);
+                    }
                 }
             });
         }
-        if self.holds && router.is_settled() && dataplane.is_controlled() {
+        let is_settled = self.router.as_ref().is_none_or(Router::is_settled);
+        if self.holds && is_settled && dataplane.is_controlled() {
             self.holds = false;
             dataplane.release(now, out);
         }
@@ -315,11 +367,31 @@ impl Learnt {
         if now.since(self.shown_at) >= SHOWN {
             self.shown_at = now;
             self.shown.show(self.router.as_ref(), now);
+            self.labelled.show();
         }
     }
 
     pub(crate) fn cells(&self) -> Vec<event::MetricCells> {
-        self.shown.cells()
+        self.shown.cells().into_iter().chain(self.labelled.cells()).collect()
+    }
+
+    /// Puts what was learnt beside what the section says; what of it holds.
+    pub(crate) fn merge(&self, pe: &Pe, compiled: &mut Compiler<'_>) -> Told {
+        let mut told = Told::default();
+        let waiting = waiting(pe);
+        for (prefix, route) in self.router.iter().flat_map(Router::routes) {
+            let key = key_of(prefix);
+            if holds(&route, waiting.get(&prefix).copied(), compiled.has(key)) {
+                let hop = hop_of(&self.labelled.ways(prefix, &route.ways), compiled);
+                compiled.set(key, hop);
+                told.routes.insert(prefix);
+            }
+        }
+        for (prefix, label, action) in self.labelled.actions(compiled) {
+            compiled.label(label, action);
+            told.labels.insert(prefix, label);
+        }
+        told
     }
 }
 
@@ -372,6 +444,7 @@ fn surroundings(settings: &Settings, dataplane: &Dataplane) -> Surroundings {
             tags: tags_of(it),
             mtu: pe.mtu_of(it),
             is_up: is_up(pe, it, dataplane),
+            is_dear: false,
         })
     });
     let links = links.collect();
@@ -425,24 +498,4 @@ fn statics(
         let from = Source::Static;
         externals.push(External { prefix, from, distance: 1, by: by.clone() });
     }
-}
-
-/// Puts learnt routes beside those of the section; which of them hold.
-pub(crate) fn merge(
-    router: Option<&Router>,
-    pe: &Pe,
-    compiled: &mut Compiler<'_>,
-) -> BTreeSet<Prefix> {
-    let mut told = BTreeSet::new();
-    let Some(router) = router else { return told };
-    let waiting = waiting(pe);
-    for (prefix, route) in router.routes() {
-        let key = key_of(prefix);
-        if holds(&route, waiting.get(&prefix).copied(), compiled.has(key)) {
-            let hop = hop_of(&route.ways, compiled);
-            compiled.set(key, hop);
-            told.insert(prefix);
-        }
-    }
-    told
 }

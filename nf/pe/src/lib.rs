@@ -1,9 +1,10 @@
-//! Provider edge: what a section says of a router, and what OSPF and IS-IS learn, told to the process
-//! that forwards.
+//! Provider edge: what a section says of a router, and what OSPF, IS-IS and LDP learn, told to the
+//! process that forwards.
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
-//!   [pe.ospf], [pe.isis] ── stack/igp ──→ learnt ─↑ routes, one by one  door ↕ packets
+//!   [pe.ospf], [pe.isis] ── stack/igp ─┬→ learnt ─↑ routes, labels      doors ↕ packets
+//!   [pe.ldp] ── stack/ldp ── labelled ─┘
 //! ```
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
@@ -14,6 +15,7 @@
 mod ask;
 mod compile;
 pub mod config;
+mod labelled;
 mod learnt;
 mod metrics;
 mod stations;
@@ -29,7 +31,8 @@ use compile::Beside;
 use dataplane::{Channels, Dataplane, Notification};
 use event::Metrics;
 use forwarder::Launch;
-use learnt::{DOOR, Learnt};
+use labelled::LABELS_DOOR;
+use learnt::{DOOR, Learnt, Told};
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
 use runtime::{
@@ -37,7 +40,6 @@ use runtime::{
     RuntimeError, Seed, ShardSpec, Ticket,
 };
 use stations::Stations;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The numbers of the channels to the forwarder.
@@ -86,14 +88,14 @@ impl ProviderEdge {
     /// Tells the forwarder what the settings and the protocols make of it.
     fn say(&mut self, now: Time, out: &mut Effects) {
         let settings = &*self.settings;
-        if settings.pe.ospf.is_none() && settings.pe.isis.is_none() {
+        if !learnt::is_wanted(&settings.pe) {
             // Its routes go with what is said.
             self.learnt.configure(now, settings, &mut self.dataplane, out);
         }
-        let router = self.learnt.router.as_ref();
+        let learnt = Some(&self.learnt);
         let beside =
-            Beside { routes: &settings.routes, router, keeps_numbers: self.learnt.holds() };
-        let mut told = BTreeSet::new();
+            Beside { routes: &settings.routes, learnt, keeps_numbers: self.learnt.holds() };
+        let mut told = Told::default();
         self.dataplane.say(now, out, |numbers| {
             let (desired, learnt) = compile::compile(&settings.pe, &beside, numbers);
             told = learnt;
@@ -106,6 +108,10 @@ impl ProviderEdge {
     fn follow(&mut self, now: Time, out: &mut Effects) {
         if self.learnt.follow(now, &mut self.dataplane, out) {
             self.say(now, out);
+        }
+        if self.learnt.labelled.take_synchronized() {
+            // Links cost more, or less (RFC 5443).
+            self.configure_learnt(now, out);
         }
     }
 
@@ -173,7 +179,9 @@ impl Function for ProviderEdge {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Channel { port: DOOR, event } => self.learnt.step(now, DOOR, event, out),
+            In::Channel { port: port @ (DOOR | LABELS_DOOR), event } => {
+                self.learnt.step(now, port, event, out);
+            }
             In::Channel { port, event } => self.heard(now, port, event, out),
             In::Drain => {
                 self.learnt.drain(now, &self.settings.pe, out);

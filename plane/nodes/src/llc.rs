@@ -1,6 +1,6 @@
-//! `llc-input`: frames of IEEE 802.2 (LLC) of a routed interface. Those of IS-IS, to a group in which
-//! its systems listen, are policed and go up to the control plane as whole frames, without the tags
-//! of their interface; nobody here takes others.
+//! `llc-input`: frames of IEEE 802.2 (LLC) of a routed interface. Those of IS-IS, to a group in
+//! which its systems listen, are policed and go up to the control plane as whole frames, without
+//! the tags of their interface; nobody here takes others.
 //!
 //! ```text
 //!   6 destination │ 6 source │ tags │ 2 length │ FE FE 03 │ PDU │ what fills the frame

@@ -8,7 +8,7 @@ use machine::Time;
 use nodes::Program;
 use nodes::program::Removed;
 use runtime::Effects;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A change that is being made. What it does stands in what was said, so that the next
@@ -17,6 +17,7 @@ pub struct Edit<'a> {
     said: &'a mut Desired,
     numbers: &'a mut Numbers,
     things: Vec<Program>,
+    gone: BTreeSet<Removed>,
     routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
     routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
     has_numbered: bool,
@@ -38,10 +39,18 @@ impl Edit<'_> {
     /// Says a thing where it was not said so. Things come before routes, in the order in which they
     /// are put.
     pub fn put(&mut self, rank: Rank, name: Removed, program: Program) {
+        self.gone.remove(&name);
         let key = (rank, name);
         if self.said.things.get(&key) != Some(&program) {
             self.things.push(program.clone());
             self.said.things.insert(key, program);
+        }
+    }
+
+    /// Takes a thing away, once all else was said.
+    pub fn remove(&mut self, rank: Rank, name: Removed) {
+        if self.said.things.remove(&(rank, name.clone())).is_some() {
+            self.gone.insert(name);
         }
     }
 
@@ -62,6 +71,7 @@ impl Edit<'_> {
         let (four, six) = (self.routes4.into_iter(), self.routes6.into_iter());
         programs.extend(bulk(four.collect(), |vrf, routes| Program::Routes4 { vrf, routes }));
         programs.extend(bulk(six.collect(), |vrf, routes| Program::Routes6 { vrf, routes }));
+        programs.extend(self.gone.into_iter().map(Program::Remove));
         programs
     }
 }
@@ -91,6 +101,7 @@ impl Dataplane {
             said,
             numbers: &mut self.numbers,
             things: Vec::new(),
+            gone: BTreeSet::new(),
             routes4: BTreeMap::new(),
             routes6: BTreeMap::new(),
             has_numbered: false,

@@ -48,6 +48,8 @@ pub struct Link {
     pub mtu: u16,
     /// Whether packets come and go by it.
     pub is_up: bool,
+    /// It costs the most: labels of who is there are not known yet (RFC 5443).
+    pub is_dear: bool,
 }
 
 /// How a link stands.

@@ -1,5 +1,5 @@
-//! What has happened since a protocol began: adjacencies that came and went, runs of SPF, signs that
-//! somebody else has our number.
+//! What has happened since a protocol began: adjacencies that came and went, runs of SPF, signs
+//! that somebody else has our number.
 
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};

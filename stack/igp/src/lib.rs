@@ -26,6 +26,7 @@ mod history;
 pub mod ip4;
 mod metrics;
 mod router;
+mod rows;
 mod watch;
 mod wishes;
 

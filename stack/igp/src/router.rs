@@ -8,7 +8,7 @@ use crate::fragments::Fragments;
 use crate::frame;
 use crate::ip4::{self, Head, Packet};
 use crate::watch::{Id, Leaving, Watch};
-use crate::wishes::{Watched, Wishes};
+use crate::wishes::{GLOBAL, Watched, Wishes};
 use dataplane::{DoorEvent, PacketDoor};
 use isis::Prefix;
 use machine::{Machine as _, Time};
@@ -16,9 +16,6 @@ use nodes::program::Class;
 use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-
-/// The global table.
-pub(crate) const GLOBAL: u32 = 0;
 
 /// A way of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,6 +6,9 @@ use crate::watch::Id;
 use runtime::PacketTo;
 use std::net::Ipv4Addr;
 
+/// The global table.
+pub(crate) const GLOBAL: u32 = 0;
+
 /// What is wanted.
 #[derive(Default)]
 pub(crate) struct Wishes {

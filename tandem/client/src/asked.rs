@@ -176,15 +176,17 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
 }
 
 /// Whose a question is, by its first word; what many kinds have is not here.
-const OWNERS: [(&str, &str); 21] = [
+const OWNERS: [(&str, &str); 23] = [
     ("applications", SGC),
     ("bgp", "route reflectors ([[rr]])"),
     ("blacklist", SSC),
     ("calls", SSC),
     ("cluster", SGC),
     ("gtt", SGC),
+    ("igp", "provider edges ([[pe]])"),
     ("ims", SSC),
     ("ipsec", SSC),
+    ("ldp", "provider edges ([[pe]])"),
     ("limits", SSC),
     ("m3ua", SGC),
     ("media", "media controllers ([[msc]])"),

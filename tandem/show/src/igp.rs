@@ -108,3 +108,44 @@ pub const SPF: Listing = Listing::new(
         column("next_run_ms", "NEXT IN", Form::Milliseconds),
     ],
 );
+
+/// How LDP stands.
+pub const LDP: Listing = Listing::new(
+    "no router speaks LDP",
+    &[
+        plain("function", "FUNCTION"),
+        firm("router_id", "ROUTER ID"),
+        firm("transport", "TRANSPORT"),
+        plain("interfaces", "INTERFACES"),
+        plain("neighbours", "NEIGHBOURS"),
+        plain("sessions", "SESSIONS"),
+        plain("bindings", "BINDINGS"),
+        plain("labelled", "LABELLED"),
+    ],
+);
+
+/// Neighbours of LDP.
+pub const LDP_NEIGHBOURS: Listing = Listing::new(
+    "no router is heard by LDP",
+    &[
+        plain("function", "FUNCTION"),
+        firm("peer", "PEER"),
+        firm("transport", "TRANSPORT"),
+        plain("interfaces", "INTERFACES"),
+        column("state", "STATE", Form::State),
+        column("state_s", "SINCE", Form::Seconds),
+        plain("bindings", "BINDINGS"),
+        plain("waiting", "WAITING").yields(1),
+    ],
+);
+
+/// Prefixes and their labels.
+pub const LDP_BINDINGS: Listing = Listing::new(
+    "no prefix has a label",
+    &[
+        plain("function", "FUNCTION"),
+        firm("prefix", "PREFIX"),
+        plain("local", "LOCAL"),
+        plain("remote", "REMOTE"),
+    ],
+);

@@ -38,7 +38,8 @@ impl Kind for Pe {
     fn metrics() -> Vec<Part> {
         let mut own = vec![cells_of::<pe::Metric>()];
         own.extend(dataplane::empty_tables());
-        vec![("Provider edge", own), ("OSPF and IS-IS", ::igp::empty_tables())]
+        let (igp, ldp) = (::igp::empty_tables(), ldp_stack::empty_tables());
+        vec![("Provider edge", own), ("OSPF and IS-IS", igp), ("LDP", ldp)]
     }
 
     fn awaited(client: &Client, function: &str) -> Option<String> {

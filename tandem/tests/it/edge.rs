@@ -8,6 +8,7 @@ mod igp;
 mod ims_pair;
 mod isis;
 mod keyed;
+mod ldp;
 mod media;
 mod pair;
 mod phones;

@@ -80,7 +80,8 @@ impl Pe {
         let ospf = self.ospf.iter().flat_map(|it| it.interruptions(new.ospf.as_ref()));
         let isis = self.isis.iter().flat_map(|it| it.interruptions(new.isis.as_ref()));
         let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new));
-        let all = all.chain(ospf).chain(isis);
+        let ldp = self.ldp.iter().flat_map(|it| it.interruptions(new.ldp.as_ref()));
+        let all = all.chain(ospf).chain(isis).chain(ldp);
         all.map(|what| Issue::new("name", what, "")).collect()
     }
 

@@ -58,6 +58,10 @@ impl Pe {
         if let Some(isis) = &self.isis {
             isis.validate("isis", &self.known_links(), issues);
         }
+        if let Some(ldp) = &self.ldp {
+            ldp.validate("ldp", &self.known_links(), &self.global_addresses(), issues);
+            self.validate_given(ldp, issues);
+        }
     }
 
     /// Interfaces as OSPF asks for them.
@@ -71,6 +75,28 @@ impl Pe {
             mtu: self.mtu_of(it),
         });
         known.collect()
+    }
+
+    /// Addresses of the global table.
+    fn global_addresses(&self) -> Vec<IpAddr> {
+        let routed = self.interface.iter();
+        let routed = routed.filter(|it| it.vrf.is_none() && !self.carries_frames(&it.name));
+        let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text));
+        all.map(|(address, _)| address).collect()
+    }
+
+    /// Labels that the section gives itself are none of those that LDP gives.
+    fn validate_given(&self, ldp: &ldp_stack::config::Ldp, issues: Issues<'_>) {
+        let of_tables = self.vrf.iter().filter_map(|it| it.label);
+        let given = of_tables.chain(self.label.iter().map(|it| it.label));
+        let wires = self.cross_connect.iter().filter_map(|it| it.pseudowire.as_ref());
+        let wires = wires.map(|it| it.label_in);
+        let bridges = self.bridge.iter().flat_map(|it| &it.pseudowire).map(|it| it.label_in);
+        if let Some(label) = given.chain(wires).chain(bridges).find(|it| ldp.gives(*it)) {
+            let what = format!("label {label} of this section is one that LDP gives");
+            let hint = "give LDP others, or that another number";
+            issues.push(Issue::new("ldp.labels", what, hint));
+        }
     }
 
     /// The first IPv4 address of an interface.

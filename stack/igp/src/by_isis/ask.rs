@@ -2,11 +2,10 @@
 
 use super::IsisRouter;
 use crate::around::Protocol;
-use crate::ask::{
+use crate::rows::{
     IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpWayRow,
     LINKS_MAX, wrong,
 };
-use crate::router::Router;
 use crate::watch::Watch;
 use isis::pdu::Summary;
 use isis::{AdjacencyState, CircuitSettings, Level, Levels, LinkType, Prefix, Route, RouteKind};
@@ -61,8 +60,8 @@ impl IsisRouter {
         (all.len(), all.iter().filter(|it| it.state == AdjacencyState::Up).count())
     }
 
-    pub(crate) fn summary(&self, now: Time, of: &Router) -> IgpRow {
-        let (bfd_sessions, bfd_up) = of.watch.counts(Protocol::Isis);
+    pub(crate) fn summary(&self, now: Time, watch: &Watch, door_open: bool) -> IgpRow {
+        let (bfd_sessions, bfd_up) = watch.counts(Protocol::Isis);
         let heard = self.instance.circuits().map(|it| self.heard(it, now));
         let (neighbours, adjacencies) = heard.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         IgpRow {
@@ -77,7 +76,7 @@ impl IsisRouter {
             routes: self.routes().count(),
             bfd_up,
             bfd_sessions,
-            door_open: of.door().0,
+            door_open,
         }
     }
 

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Octets in front of a PDU in its frame.
 const LLC_OCTETS: u16 = 3;
+/// The greatest cost of a link that still leads on (RFC 5443 §2, RFC 5305 §3).
+const METRIC_MAX: u32 = 0x00FF_FFFE;
 /// Octets of the longest LSP that is said (originatingL1LSPBufferSize).
 const LSP_OCTETS: u16 = 1_492;
 
@@ -167,7 +169,7 @@ impl IsisRouter {
                 Network::PointToPoint => LinkType::PointToPoint,
             },
             levels: self.section.levels_of(it),
-            metric: it.metric,
+            metric: if link.is_dear { METRIC_MAX } else { it.metric },
             priority: it.priority,
             hello_s: it.hello_s,
             multiplier: it.multiplier,

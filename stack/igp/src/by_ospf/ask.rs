@@ -2,12 +2,11 @@
 
 use super::OspfRouter;
 use crate::around::Protocol;
-use crate::ask::{
+use crate::config::Network;
+use crate::rows::{
     IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpWayRow,
     LINKS_MAX, wrong,
 };
-use crate::config::Network;
-use crate::router::Router;
 use crate::watch::Watch;
 use machine::{Duration, Time};
 use ospf::lsa::{External, Header, LinkKind, LsaType, Network as Members, Scope, Summary};
@@ -49,8 +48,8 @@ fn set(address: Ipv4Addr) -> Option<Ipv4Addr> {
 
 impl OspfRouter {
     /// How it stands.
-    pub(crate) fn summary(&self, now: Time, of: &Router) -> IgpRow {
-        let (bfd_sessions, bfd_up) = of.watch.counts(Protocol::Ospf);
+    pub(crate) fn summary(&self, now: Time, watch: &Watch, door_open: bool) -> IgpRow {
+        let (bfd_sessions, bfd_up) = watch.counts(Protocol::Ospf);
         let mut row = IgpRow {
             protocol: PROTOCOL,
             state: if self.instance.is_restarting() { "restarting" } else { "running" },
@@ -63,7 +62,7 @@ impl OspfRouter {
             routes: self.routes().count(),
             bfd_up,
             bfd_sessions,
-            door_open: of.door().0,
+            door_open,
         };
         for index in self.instance.interfaces() {
             for it in self.instance.neighbourhood(index, now) {

@@ -142,7 +142,8 @@ impl OspfRouter {
                     Network::Broadcast => LinkType::Broadcast,
                     Network::PointToPoint => LinkType::PointToPoint,
                 },
-                cost: it.cost,
+                // LSInfinity of a link (RFC 5443 §2).
+                cost: if link.is_dear { u16::MAX } else { it.cost },
                 priority: it.priority,
                 hello_s: it.hello_s,
                 dead_s: it.dead_s,

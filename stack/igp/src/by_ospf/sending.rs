@@ -2,7 +2,7 @@
 
 use super::OspfRouter;
 use crate::ip4::{self, Head};
-use crate::router::GLOBAL;
+use crate::wishes::GLOBAL;
 use runtime::PacketTo;
 use std::net::Ipv4Addr;
 

@@ -62,7 +62,8 @@ impl fmt::Debug for KeyChain {
 }
 
 impl KeyChain {
-    /// Reads the text of a file of a protocol; empty lines and those that begin with `#` say nothing.
+    /// Reads the text of a file of a protocol; empty lines and those that begin with `#` say
+    /// nothing.
     ///
     /// # Errors
     /// The line that cannot be, and why; no secret is told.

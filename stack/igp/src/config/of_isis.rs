@@ -165,13 +165,13 @@ pub struct Interface {
     /// It is announced, and nothing is spoken there.
     #[serde(default)]
     pub passive: bool,
-    /// Hellos are as long as the link allows, so that no neighbour is met by whom long LSPs are lost
-    /// (ISO 10589 §8.2.3).
+    /// Hellos are as long as the link allows, so that no neighbour is met by whom long LSPs are
+    /// lost (ISO 10589 §8.2.3).
     #[serde(default = "yes")]
     pub pad_hellos: bool,
-    /// A file with the keys of its hellos, a line each, the one that is sent with first, relative to
-    /// the site's directory: `ID ALGORITHM SECRET`, where the algorithm is `hmac-md5` (RFC 5304,
-    /// its ID is not told), `hmac-sha-1`, `hmac-sha-224`, `hmac-sha-256`, `hmac-sha-384` or
+    /// A file with the keys of its hellos, a line each, the one that is sent with first, relative
+    /// to the site's directory: `ID ALGORITHM SECRET`, where the algorithm is `hmac-md5` (RFC
+    /// 5304, its ID is not told), `hmac-sha-1`, `hmac-sha-224`, `hmac-sha-256`, `hmac-sha-384` or
     /// `hmac-sha-512` (RFC 5310); or one line `password SECRET`. Absent: hellos have no proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,

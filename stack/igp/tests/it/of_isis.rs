@@ -1,4 +1,5 @@
-//! IS-IS as OSPF: networks by seed, both beside each other, keys, restarts, BFD, what others are told.
+//! IS-IS as OSPF: networks by seed, both beside each other, keys, restarts, BFD, what others are
+//! told.
 
 use crate::world::{SECOND, World};
 use igp::config::{KeyChain, Source};

@@ -166,6 +166,7 @@ impl World {
                     tags: Vec::new(),
                     mtu: 1_500,
                     is_up: wire.is_up,
+                    is_dear: false,
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! `tandem ctl igp`.
+//! `tandem ctl igp` and `tandem ctl ldp`.
 
 use clap::{Args, Subcommand};
 use client::complete::functions;
@@ -80,4 +80,41 @@ pub fn igp(client: &Client, form: Output, command: IgpCommand) -> Result<(), Exi
         }
     };
     asked(client, form, of.function, about, listing)
+}
+
+/// What `tandem ctl ldp` shows.
+#[derive(Debug, Subcommand)]
+pub enum LdpCommand {
+    /// How LDP stands.
+    Summary(Of),
+    /// Routers that are heard, and their sessions.
+    Neighbours(Of),
+    /// Prefixes and their labels, here and at neighbours.
+    Bindings(Bindings),
+}
+
+/// Which bindings.
+#[derive(Debug, Args)]
+pub struct Bindings {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only those within this prefix.
+    #[arg(long)]
+    pub within: Option<String>,
+}
+
+/// Shows it.
+pub fn ldp(client: &Client, form: Output, command: LdpCommand) -> Result<(), Exit> {
+    let (of, about, listing) = match command {
+        LdpCommand::Summary(of) => (of.function, "ldp/summary".to_owned(), &listings::LDP),
+        LdpCommand::Neighbours(of) => {
+            (of.function, "ldp/neighbours".to_owned(), &listings::LDP_NEIGHBOURS)
+        }
+        LdpCommand::Bindings(it) => {
+            let how = query(&[("within", it.within)]);
+            (it.function, format!("ldp/bindings{how}"), &listings::LDP_BINDINGS)
+        }
+    };
+    asked(client, form, of, &about, listing)
 }

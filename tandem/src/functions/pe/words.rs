@@ -1,6 +1,6 @@
-//! `tandem ctl plane` and `tandem ctl igp`.
+//! `tandem ctl plane`, `tandem ctl igp` and `tandem ctl ldp`.
 
-use super::igp::{IgpCommand, igp};
+use super::igp::{IgpCommand, LdpCommand, igp, ldp};
 use clap::{Args, Subcommand};
 use client::complete::{Name, functions, names};
 use client::{Client, Exit, Of, Output, Words, asked, asked_and, output, pages, query, segment};
@@ -21,11 +21,18 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<PlaneCommand>,
     },
-    /// Routing within a domain: neighbours, databases, routes of OSPF and IS-IS; without more, a summary.
+    /// Routing within a domain, OSPF and IS-IS: neighbours, databases, routes; without more, a
+    /// summary.
     Igp {
         /// What of it.
         #[command(subcommand)]
         command: Option<IgpCommand>,
+    },
+    /// Labels by LDP: neighbours, bindings; without more, a summary.
+    Ldp {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<LdpCommand>,
     },
 }
 
@@ -38,6 +45,9 @@ impl Words for PeWords {
             }
             Self::Igp { command } => {
                 igp(client, form, command.unwrap_or(IgpCommand::Summary(all())))
+            }
+            Self::Ldp { command } => {
+                ldp(client, form, command.unwrap_or(LdpCommand::Summary(all())))
             }
         }
     }

@@ -217,6 +217,7 @@ pages! {
     ims_access "docs/ims.md";
     install "docs/install.md";
     lab "docs/lab.md";
+    labels "docs/labels.md";
     media "docs/media.md";
     operations "docs/operations.md";
     policy "docs/policy.md";

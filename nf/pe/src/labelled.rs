@@ -1,0 +1,266 @@
+//! Labels of what is learnt: LDP of an edge, its part of the plane's label table, and what routes
+//! push.
+//!
+//! ```text
+//!   igp::Router ─ routes ─→ ldp_stack::Labels ─ labels of prefixes ─→ Learnt: pushes of routes,
+//!   own subnets ──────────────────↑                                   what becomes of our labels
+//! ```
+
+use crate::Settings;
+use crate::config::{Pe, network, prefix};
+use crate::learnt::{Editing, Hops, hop_of};
+use dataplane::{Dataplane, Edit, PacketDoor, Rank};
+use forwarder::ToPackets;
+use igp::{Link, Router, Way};
+use ldp_stack::{Forward, LabelHop, Labels, NextHop, Prefix, Shown, Start};
+use machine::Time;
+use nodes::Program;
+use nodes::program::{LabelAction, Removed, Tunnel};
+use runtime::{ChannelEvent, Effects, PortId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The channel of its door.
+pub(crate) const LABELS_DOOR: PortId = PortId(3);
+/// The note by which the next control knows which half of the labels is in use.
+const NOTE: &str = "ldp";
+const UPPER: &str = "upper";
+const LOWER: &str = "lower";
+
+/// A prefix as LDP has it.
+pub(crate) fn of_ldp(it: igp::Prefix) -> Prefix {
+    Prefix::new(it.address, it.length)
+}
+
+/// A prefix as routes have it.
+pub(crate) fn of_igp(it: Prefix) -> igp::Prefix {
+    igp::Prefix::new(it.address, it.length)
+}
+
+/// LDP of an edge.
+pub(crate) struct Labelled {
+    pub(crate) labels: Option<Labels>,
+    /// Own subnets, as LDP was told them.
+    own: BTreeSet<Prefix>,
+    /// Labels in the plane, by their prefixes.
+    told: BTreeMap<Prefix, u32>,
+    /// LDP has ended, and the plane was not told yet.
+    pub(crate) has_ended: bool,
+    random: [u8; 32],
+    shown: Shown,
+}
+
+impl Labelled {
+    pub(crate) fn new(random: [u8; 32]) -> Self {
+        let (own, told) = (BTreeSet::new(), BTreeMap::new());
+        let shown = Shown::default();
+        Self { labels: None, own, told, has_ended: false, random, shown }
+    }
+
+    /// The section as it is from now on, of a forwarder that was told everything.
+    pub(crate) fn configure(
+        &mut self,
+        now: Time,
+        settings: &Settings,
+        links: Vec<Link>,
+        dataplane: &mut Dataplane,
+        out: &mut Effects,
+    ) {
+        let Some(ldp) = &settings.pe.ldp else { return self.end(now, dataplane, out) };
+        let section = Arc::new(ldp.clone());
+        if self.labels.is_none() {
+            let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
+            let to = ToPackets { socket, keys, classes: ldp_stack::classes() };
+            // Labels of a control before this one are on their way, perhaps.
+            let is_upper = dataplane.numbers().note(NOTE) == Some(LOWER);
+            let (random, function) = (self.random, settings.pe.name.clone());
+            let start = Start { now, random, function, is_upper };
+            let door = PacketDoor::new(now, LABELS_DOOR, to);
+            self.labels = Some(Labels::new(start, section.clone(), door));
+        }
+        let Some(labels) = &mut self.labels else { return };
+        labels.configure(now, section, links, out);
+        self.own = subnets(&settings.pe);
+        let half = if labels.is_upper() { UPPER } else { LOWER };
+        if dataplane.numbers_mut().set_note(NOTE, Some(half.to_owned())) {
+            dataplane.keep(out);
+        }
+    }
+
+    /// There is no LDP any more.
+    fn end(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) {
+        if let Some(mut labels) = self.labels.take() {
+            labels.end(now, out);
+            self.has_ended = true;
+        }
+        if dataplane.numbers_mut().set_note(NOTE, None) {
+            dataplane.keep(out);
+        }
+    }
+
+    /// Links may be others than they were.
+    pub(crate) fn links(&mut self, now: Time, is_up: impl Fn(&str) -> bool, out: &mut Effects) {
+        if let Some(labels) = &mut self.labels {
+            labels.links(now, is_up, out);
+        }
+    }
+
+    pub(crate) fn step(
+        &mut self,
+        now: Time,
+        port: PortId,
+        event: ChannelEvent<'_>,
+        out: &mut Effects,
+    ) {
+        if let Some(labels) = &mut self.labels {
+            labels.step(now, port, event, out);
+        }
+    }
+
+    pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
+        if let Some(labels) = &mut self.labels {
+            labels.tick(now, out);
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.labels.as_ref()?.deadline()
+    }
+
+    pub(crate) fn drain(&mut self, now: Time, out: &mut Effects) {
+        if let Some(labels) = &mut self.labels {
+            labels.drain(now, out);
+        }
+    }
+
+    /// Whether an interface costs the most in OSPF and IS-IS (RFC 5443).
+    pub(crate) fn is_dear(&self, interface: u32) -> bool {
+        self.labels.as_ref().is_some_and(|it| it.is_dear(interface))
+    }
+
+    /// Whether that is another thing than it was for some interface.
+    pub(crate) fn take_synchronized(&mut self) -> bool {
+        self.labels.as_mut().is_some_and(Labels::take_synchronized)
+    }
+
+    /// Tells LDP all routes there are.
+    pub(crate) fn learn_all(&mut self, now: Time, router: Option<&Router>, out: &mut Effects) {
+        let Some(labels) = &mut self.labels else { return };
+        let learnt = router.into_iter().flat_map(Router::routes);
+        let mut all: BTreeMap<Prefix, Vec<NextHop>> =
+            learnt.map(|(prefix, it)| (of_ldp(prefix), next_hops(&it.ways))).collect();
+        all.extend(self.own.iter().map(|it| (*it, Vec::new())));
+        let gone: Vec<Prefix> = labels.routed().filter(|it| !all.contains_key(it)).collect();
+        gone.into_iter().for_each(|prefix| labels.route(now, prefix, None, out));
+        for (prefix, ways) in all {
+            labels.route(now, prefix, Some(ways), out);
+        }
+    }
+
+    /// Tells LDP the routes of prefixes where they are others, and says whose labels are.
+    pub(crate) fn learn(
+        &mut self,
+        now: Time,
+        router: Option<&Router>,
+        changed: &BTreeSet<igp::Prefix>,
+        out: &mut Effects,
+    ) -> BTreeSet<igp::Prefix> {
+        let Some(labels) = &mut self.labels else { return BTreeSet::new() };
+        for prefix in changed {
+            let of = of_ldp(*prefix);
+            if !self.own.contains(&of) {
+                let route = router.and_then(|it| it.route(*prefix));
+                labels.route(now, of, route.map(|it| next_hops(&it.ways)), out);
+            }
+        }
+        labels.take_changed().into_iter().map(of_igp).collect()
+    }
+
+    /// Whether labels are others than the plane was told.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.labels.as_ref().is_some_and(Labels::has_changed)
+    }
+
+    /// Ways of a prefix with the labels of the next routers.
+    pub(crate) fn ways(&self, to: igp::Prefix, ways: &[Way]) -> Vec<(Way, Option<u32>)> {
+        let forward = self.labels.as_ref().and_then(|it| it.forward(of_ldp(to)));
+        let hops = forward.map_or(&[][..], |it| &it.hops);
+        let label = |way: &Way| {
+            let found = hops.iter().find(|it| way_of(it) == *way);
+            found.and_then(|it| it.label)
+        };
+        ways.iter().map(|way| (*way, label(way))).collect()
+    }
+
+    /// Says what becomes of our label of a prefix, where that is another thing than it was.
+    pub(crate) fn say(&mut self, to: igp::Prefix, edit: &mut Edit<'_>, made: &mut usize) {
+        let prefix = of_ldp(to);
+        let forward = self.labels.as_ref().and_then(|it| it.forward(prefix)).cloned();
+        let mut editing = Editing(&mut *edit, &mut *made);
+        let said = forward.as_ref().and_then(|it| action(it, &mut editing));
+        let before = match &said {
+            Some((label, _)) => self.told.insert(prefix, *label),
+            None => self.told.remove(&prefix),
+        };
+        if let Some(gone) = before.filter(|label| said.as_ref().is_none_or(|it| it.0 != *label)) {
+            edit.remove(Rank::Tool, Removed::Label(gone));
+        }
+        if let Some((label, action)) = said {
+            edit.put(Rank::Tool, Removed::Label(label), Program::Label { label, action });
+        }
+    }
+
+    /// What becomes of all labels, where everything is said.
+    pub(crate) fn actions(&self, hops: &mut impl Hops) -> Vec<(Prefix, u32, LabelAction)> {
+        let all = self.labels.iter().flat_map(Labels::forwards);
+        let said = all.filter_map(|(prefix, it)| {
+            let (label, action) = action(it, hops)?;
+            Some((prefix, label, action))
+        });
+        said.collect()
+    }
+
+    /// That was said.
+    pub(crate) fn said(&mut self, told: BTreeMap<Prefix, u32>) {
+        self.told = told;
+        if let Some(labels) = &mut self.labels {
+            labels.take_changed();
+        }
+    }
+
+    pub(crate) fn show(&mut self) {
+        self.shown.show(self.labels.as_ref());
+    }
+
+    pub(crate) fn cells(&self) -> Vec<event::MetricCells> {
+        self.shown.cells()
+    }
+}
+
+fn next_hops(ways: &[Way]) -> Vec<NextHop> {
+    ways.iter().map(|it| NextHop { interface: it.interface, gateway: it.gateway }).collect()
+}
+
+fn way_of(it: &LabelHop) -> Way {
+    Way { interface: it.interface, gateway: it.gateway }
+}
+
+/// Subnets of the global table.
+fn subnets(pe: &Pe) -> BTreeSet<Prefix> {
+    let routed = pe.interface.iter();
+    let routed = routed.filter(|it| it.vrf.is_none() && !pe.carries_frames(&it.name));
+    let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text).map(network));
+    all.map(|(address, length)| Prefix::new(address, length)).collect()
+}
+
+/// What becomes of packets with our label: it is swapped for those of the next routers, or taken
+/// off where they want none; nothing as long as none of them has told one.
+fn action(it: &Forward, hops: &mut impl Hops) -> Option<(u32, LabelAction)> {
+    let known = it.hops.iter().filter(|hop| hop.label.is_some());
+    let ways: Vec<_> = known.map(|hop| (way_of(hop), hop.label)).collect();
+    if ways.is_empty() {
+        return None;
+    }
+    let hop = hop_of(&ways, hops);
+    Some((it.label, LabelAction::Forward { hop, tunnel: Tunnel::Uniform }))
+}

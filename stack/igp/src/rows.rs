@@ -1,0 +1,150 @@
+//! What protocols say of themselves: rows of neighbours, interfaces, databases, routes, runs of SPF.
+
+use question::rows;
+use runtime::AskError;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Links of an LSA that its row shows at most.
+pub(crate) const LINKS_MAX: usize = 16;
+
+rows! {
+    /// How a protocol stands.
+    pub struct IgpRow {
+        /// `ospf` or `isis`.
+        protocol: &'static str,
+        /// `running`, or `restarting` while neighbours bear that.
+        state: &'static str,
+        /// Of IS-IS the system ID.
+        router_id: String,
+        /// Of IS-IS levels.
+        areas: usize,
+        interfaces: usize,
+        neighbours: usize,
+        adjacencies: usize,
+        /// Of IS-IS LSPs.
+        lsas: usize,
+        routes: usize,
+        /// Neighbours whose BFD session is up, and those that have one.
+        bfd_up: usize,
+        bfd_sessions: usize,
+        /// Whether packets come and go.
+        door_open: bool,
+    }
+
+    /// A neighbour.
+    pub struct IgpNeighbourRow {
+        protocol: &'static str,
+        interface: String,
+        /// `0.0.0.0`; of IS-IS `level-1`, `level-2` or `level-1-2`.
+        area: String,
+        address: Option<IpAddr>,
+        /// Of IS-IS the system ID.
+        router_id: String,
+        /// Its name, if it says one.
+        name: Option<String>,
+        state: &'static str,
+        /// `DR`, `Backup` or `DR Other` on a link with a designated router, `DIS` of IS-IS.
+        role: Option<&'static str>,
+        priority: u8,
+        /// Seconds since its state is that one.
+        state_s: u64,
+        /// Seconds until it counts as dead; null while its restart is borne.
+        dead_s: Option<u64>,
+        /// Seconds for which its restart is borne.
+        restart_s: Option<u64>,
+        /// State of its BFD session.
+        bfd: Option<&'static str>,
+        /// LSAs; null of IS-IS.
+        unacknowledged: Option<usize>,
+        requested: Option<usize>,
+    }
+
+    /// An interface.
+    pub struct IgpInterfaceRow {
+        protocol: &'static str,
+        interface: String,
+        area: String,
+        address: Option<IpAddr>,
+        length: Option<u8>,
+        network: &'static str,
+        state: &'static str,
+        cost: u32,
+        priority: u8,
+        /// The designated router's address; of IS-IS pseudonodes, by level.
+        designated: Option<String>,
+        backup: Option<Ipv4Addr>,
+        hello_s: u16,
+        dead_s: u32,
+        passive: bool,
+        neighbours: usize,
+        adjacencies: usize,
+    }
+
+    /// An LSA, or a fragment of an LSP.
+    pub struct IgpLsaRow {
+        protocol: &'static str,
+        /// Its area or level; null: the whole domain.
+        area: Option<String>,
+        kind: &'static str,
+        id: String,
+        /// Of IS-IS the system ID.
+        router_id: String,
+        /// Seconds since it was said; null of IS-IS.
+        age_s: Option<u16>,
+        /// Seconds that it lives on; null of OSPF.
+        lives_s: Option<u16>,
+        /// In hexadecimal digits, as in RFC 2328 §12.1.6.
+        sequence: String,
+        octets: Option<u16>,
+        /// This router says it.
+        own: bool,
+        /// What it says, in short.
+        says: String,
+    }
+
+    /// A way of a route.
+    pub struct IgpWayRow {
+        interface: String,
+        /// Null: on the link itself.
+        gateway: Option<IpAddr>,
+    }
+
+    /// A route.
+    pub struct IgpRouteRow {
+        protocol: &'static str,
+        prefix: String,
+        /// `intra-area`, `inter-area`, `external-1` or `external-2`; `level-1`, `level-2`, `leaked`
+        /// or `attached`.
+        kind: &'static str,
+        area: Option<String>,
+        /// Its preference: of several routes to the prefix the one with the lowest holds.
+        distance: u8,
+        cost: u32,
+        /// The metric of an external route of type 2.
+        metric: Option<u32>,
+        tag: u32,
+        via: Vec<IgpWayRow>,
+    }
+
+    /// What SPF does in an area or a level.
+    pub struct IgpSpfRow {
+        protocol: &'static str,
+        area: String,
+        kind: &'static str,
+        lsas: usize,
+        /// Runs that began from nothing, and those that followed single changes.
+        full_runs: u64,
+        updates: u64,
+        /// Runs of all areas.
+        runs: u64,
+        /// Seconds since the last run of all areas, and routes that were others after it.
+        last_run_s: Option<u64>,
+        last_routes_changed: Option<usize>,
+        /// Milliseconds until the next one, while one waits.
+        next_run_ms: Option<u64>,
+    }
+}
+
+pub(crate) fn wrong(why: &str) -> AskError {
+    AskError::BadParameter(why.to_owned())
+}

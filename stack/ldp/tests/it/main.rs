@@ -1,0 +1,7 @@
+//! Speakers of LDP in a simulated world: doors, packets of IPv4 with datagrams and segments, links
+//! that lose them, and time.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod section;
+mod sessions;
+mod world;
