@@ -1,4 +1,5 @@
-//! What protocols say of themselves: rows of neighbours, interfaces, databases, routes, runs of SPF.
+//! What protocols say of themselves: rows of neighbours, interfaces, databases, routes, runs of
+//! SPF.
 
 use question::rows;
 use runtime::AskError;

@@ -32,6 +32,7 @@ passive = true
 [pe.ldp]
 router_id = "10.1.0.1"
 hold_s = 5
+gtsm = false                                 # FRR says it, and sends hellos with hop limit 1
 [[pe.ldp.interface]]
 name = "a"
 "#;
@@ -142,7 +143,9 @@ fn row() -> String {
                 &format!("[[pe.port]]\nname = \"{port}\"\ndriver = \"af_packet\"\nmtu = 1550\n");
             text += &format!("[[pe.interface]]\nname = \"{port}\"\naddresses = [\"{address}\"]\n");
         }
-        text += &format!("[pe.ospf]\nrouter_id = \"{own}\"\nrestart_s = 10\n[[pe.ospf.area]]\nid = \"0.0.0.0\"\n");
+        text += &format!(
+            "[pe.ospf]\nrouter_id = \"{own}\"\nrestart_s = 10\n[[pe.ospf.area]]\nid = \"0.0.0.0\"\n"
+        );
         for (port, _, is_core) in ports {
             let more = if *is_core {
                 "network = \"point-to-point\"\nhello_s = 1\ndead_s = 5"
