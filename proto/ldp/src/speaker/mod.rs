@@ -223,7 +223,7 @@ impl Speaker {
     /// Whether somebody whose sessions end at an address is heard.
     #[must_use]
     pub fn hears(&self, remote: IpAddr) -> bool {
-        self.adjacencies.values().any(|it| it.transport == remote)
+        self.adjacencies.at(remote).next().is_some()
     }
 
     /// The connection of a peer's session.

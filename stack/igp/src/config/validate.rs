@@ -1,8 +1,6 @@
 //! What the types alone cannot refuse.
 
-use super::shared::{
-    INTERFACES_MAX, Issues, MTU_MIN, lies_within, validate_keys, validate_routes,
-};
+use super::shared::{INTERFACES_MAX, Issues, MTU_MIN, lies_within, validate_keys, validate_routes};
 use super::{Area, Interface, Kind, Known, Ospf, Source};
 use config::Issue;
 use dataplane::section::{known, prefix};
