@@ -126,7 +126,8 @@ fn an_edge_and_frr_have_a_session_and_see_the_same_bindings() {
     awaited("the loss", || !told("10.9.1.1/32"));
     let alarms = scene.ctl(&["alarms"]);
     assert!(alarms.contains("ldp-session-lost"), "{alarms}");
-    // Of hellos it notes that they say no GTSM. Initialization, keepalives, addresses, labels: tshark reads them without a complaint.
+    // Initialization, keepalives, addresses, labels: tshark reads them without a complaint. Of
+    // hellos it notes that they say no GTSM.
     kept.has(
         "ip.src == 10.1.0.1 && ldp && tcp",
         "ldp.msg.type",
