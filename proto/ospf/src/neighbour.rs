@@ -2,7 +2,7 @@
 
 use crate::instance::DbId;
 use crate::lsa::{Header, Key};
-use crate::packet::{Description, Proof};
+use crate::packet::Description;
 use machine::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -83,8 +83,6 @@ pub(crate) struct Neighbour {
     pub(crate) unacknowledged: BTreeMap<Key, Time>,
     /// After which of them the next are sent again.
     pub(crate) resent: Option<Key>,
-    /// What its last hello proved, where it has digests.
-    pub(crate) heard: Option<Proof>,
     /// When it counts as dead.
     pub(crate) dead_at: Time,
     /// When descriptions or requests are sent again.
@@ -114,7 +112,6 @@ impl Neighbour {
             exchange: Exchange::default(),
             unacknowledged: BTreeMap::new(),
             resent: None,
-            heard: None,
             dead_at: Time::MAX,
             resend_at: Time::MAX,
             lsas_at: Time::MAX,

@@ -16,17 +16,12 @@ const NUMBERS_MAX: usize = 1_024;
 pub(crate) struct Numbers(BTreeMap<(u32, u8), u32>);
 
 impl Numbers {
-    /// Takes a number that is not lower than the last one; of a router that is no neighbour, whose
-    /// last packet could be sent again for ever, one that is higher.
-    pub(crate) fn take(
-        &mut self,
-        router: u32,
-        proof: Proof,
-        is_neighbour: bool,
-    ) -> Result<(), Discard> {
+    /// Takes a number that is not lower than the last one. An equal one is taken: BIRD's rise
+    /// only when it was silent for more than a second, so that they stand with hellos of a second.
+    pub(crate) fn take(&mut self, router: u32, proof: Proof) -> Result<(), Discard> {
         let Proof { key, sequence } = proof;
         if let Some(last) = self.0.get_mut(&(router, key)) {
-            if sequence < *last || sequence == *last && !is_neighbour {
+            if sequence < *last {
                 return Err(Discard::Replay);
             }
             *last = sequence;

@@ -22,18 +22,13 @@ impl Instance {
         let [source, _] = ends;
         let settings = &self.interfaces.get(&index).ok_or(Discard::Interface)?.settings;
         let verified = settings.authentication.verify(octets, packet);
-        let proof = verified.ok_or(Discard::Authentication)?;
-        if let Some(proof) = proof {
+        if let Some(proof) = verified.ok_or(Discard::Authentication)? {
             self.check_proof((index, source), head.router, proof)?;
         }
         let body = Body::read(head.kind, packet).map_err(|_| Discard::Malformed)?;
         let from = (index, source);
         match body {
-            Body::Hello(hello) => {
-                let before = self.neighbour(from).map(|it| (it.heard, it.dead_at));
-                self.hear(now, from, head.router, &hello, out)?;
-                self.keep_alive(from, proof, before);
-            }
+            Body::Hello(hello) => self.hear(now, from, head.router, &hello, out)?,
             Body::Description(description) => self.described(now, from, &description, out)?,
             Body::Request(keys) => self.requested(now, from, &keys, out)?,
             Body::Update(lsas) => self.updated(now, from, lsas, out)?,
@@ -80,22 +75,6 @@ impl Instance {
         if interface.is_elsewhere(router, source) {
             return Err(Discard::Elsewhere);
         }
-        let is_neighbour = interface.neighbours.contains_key(&source);
-        interface.numbers.take(router, proof, is_neighbour)
-    }
-
-    /// A hello whose number another one had before says what it says, and keeps nobody alive: the
-    /// last one of a router that is gone would do so for ever.
-    fn keep_alive(
-        &mut self,
-        from: NeighbourId,
-        proof: Option<Proof>,
-        before: Option<(Option<Proof>, Time)>,
-    ) {
-        let Some((proof, it)) = proof.zip(self.neighbour_mut(from)) else { return };
-        match before {
-            Some((Some(last), dead_at)) if !proof.is_after(last) => it.dead_at = dead_at,
-            _ => it.heard = Some(proof),
-        }
+        interface.numbers.take(router, proof)
     }
 }

@@ -131,13 +131,6 @@ pub(crate) struct Proof {
     pub(crate) sequence: u32,
 }
 
-impl Proof {
-    /// Whether it is of a later packet, or by another key.
-    pub(crate) const fn is_after(self, last: Self) -> bool {
-        self.key != last.key || self.sequence > last.sequence
-    }
-}
-
 impl Authentication {
     /// A password, of which eight octets count.
     #[must_use]

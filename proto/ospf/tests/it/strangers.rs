@@ -131,25 +131,6 @@ fn a_router_that_was_gone_may_begin_anew_with_lower_numbers() {
 }
 
 #[test]
-fn the_last_hello_of_a_neighbour_keeps_it_alive_no_longer_than_it_said() {
-    let mut net = link_that(LinkType::PointToPoint, 2, true, true);
-    net.routers[1] = None;
-    let mut all = recorded(&net, 1).into_iter().rev();
-    let (destination, last) = all.find(|it| it.1[1] == PacketType::Hello.number()).unwrap();
-    for _ in 0..20 {
-        for source in [Net::address(0, 1), Ipv4Addr::new(10, 0, 0, 99)] {
-            come(&mut net, [source, destination], &last);
-        }
-        net.run(SECOND / 4);
-    }
-    assert!(net.at(0).neighbours(0).is_empty());
-    assert!(net.at(0).discarded(Discard::Replay) > 0);
-    net.start(1);
-    net.run(SECOND * 20);
-    assert_eq!(net.full(0), 2);
-}
-
-#[test]
 fn the_recording_of_a_dead_neighbour_wakes_nobody_where_numbers_are_kept() {
     let mut net = link_that(LinkType::PointToPoint, 2, true, true);
     let all = recorded(&net, 1);
