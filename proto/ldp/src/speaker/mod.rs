@@ -14,7 +14,7 @@ mod discovery;
 mod messages;
 mod wires;
 
-use crate::adjacency::{Adjacencies, Arrival};
+use crate::adjacency::{Adjacencies, Arrival, Place};
 use crate::bindings::Bindings;
 use crate::codec::{LdpId, Prefix, PseudowireId};
 use crate::discard::Discard;
