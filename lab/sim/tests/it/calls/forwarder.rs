@@ -67,14 +67,14 @@ impl Forwarder {
                 let (memo, is_taken) = (self.memo.clone(), self.is_taken);
                 came.replies.push(Reply::Welcome { ports, memo, is_taken });
                 for port in self.ports.keys() {
-                    came.replies.push(Reply::Link { port: *port, up: true });
+                    came.replies.push(Reply::Link { port: *port, up: true, mac: None });
                 }
             }
             Request::Open(spec) => {
                 let port = spec.port;
                 self.ports.insert(port, spec);
                 self.program_port(port);
-                came.replies.push(Reply::Link { port, up: true });
+                came.replies.push(Reply::Link { port, up: true, mac: None });
             }
             Request::Apply(programs) => {
                 for program in &programs {
