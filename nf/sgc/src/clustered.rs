@@ -18,9 +18,9 @@ pub(crate) use show::{DrainRow, partition_table};
 use crate::Gateway;
 use crate::config::Sgc;
 use crate::metrics::Metric;
-use cluster::{Batch, Change, Clustered, Post, Settings};
-use m3ua::Transfer;
+use cluster::{Batch, Change, Clustered, Post, Settings, Ways};
 use m3ua::codec::{Affected, PointCode};
+use m3ua::{Course, Transfer};
 use machine::Time;
 use runtime::{Effects, Grouped, NodeId};
 use sccp::In;
@@ -132,6 +132,12 @@ impl Gateway {
 
     /// What the other nodes are to know of this one.
     fn tell_others(&mut self, now: Time) {
+        let heard = self.sccp.clustered.as_mut();
+        if heard.is_some_and(|it| core::mem::take(&mut it.told.has_other_ways)) {
+            // At once: what comes by that way is about to be answered.
+            self.sccp_follows(now, self.config.network(), Affected::ALL);
+            self.run_sccp(now, None);
+        }
         let is_due = self.sccp.clustered.as_mut().is_some_and(|it| it.is_time_to_tell(now));
         if !is_due {
             return;
@@ -144,7 +150,7 @@ impl Gateway {
         let others = of.others();
         let is_news = others != of.told.others;
         of.told.others = others;
-        if core::mem::take(&mut of.told.has_other_ways) || is_news {
+        if is_news {
             let network = self.config.network();
             self.sccp_follows(now, network, Affected::ALL);
         }
@@ -153,22 +159,31 @@ impl Gateway {
     }
 
     /// Point codes that this node itself has a way to.
-    fn own_ways(&self) -> BTreeSet<PointCode> {
+    fn own_ways(&self) -> Ways {
         let cared = self.sccp.node.cared_for(Affected::ALL).into_iter();
         let format = self.config.point_code_format;
         let keys = self.config.application_server.iter().flat_map(|it| &it.destination);
         let keyed = keys.filter_map(|it| format.read(&it.point_code));
-        cared.chain(keyed).filter(|it| self.no_way_here(*it).is_none()).collect()
+        let all = cared.chain(keyed).filter(|it| self.no_way_here(*it).is_none());
+        let all: BTreeSet<PointCode> = all.collect();
+        let waiting = all.iter().copied().filter(|it| self.waits_here(*it)).collect();
+        Ways { all, waiting }
     }
 
-    /// Another node sends what this one has no way for; whether there is one.
+    /// Another node sends what this one has no way for, or what would wait here while it does not
+    /// there; whether it does.
     pub(crate) fn crosses(&mut self, transfer: &Transfer) -> bool {
         let Some(of) = &mut self.sccp.clustered else { return false };
         if transfer.network != self.config.network() {
             return false;
         }
-        let node = of.way(transfer.dpc);
-        node.is_some_and(|node| of.cross(node, 0, &Post::Msu(transfer.clone())))
+        let Some(way) = of.way(transfer.dpc) else { return false };
+        let is_better = match self.process.course(transfer) {
+            Course::Asps(..) | Course::Gateway(_) => false,
+            Course::Waits(_) => !way.waits,
+            Course::NoAsp(_) | Course::NoGateway => true,
+        };
+        is_better && of.cross(way.node, 0, &Post::Msu(transfer.clone()))
     }
 
     /// SCCP management of another network node, for all nodes.

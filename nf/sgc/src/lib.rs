@@ -202,6 +202,11 @@ impl Gateway {
 
     /// The router: whom an indication concerns.
     fn route(&mut self, now: Time, indication: Indication) {
+        if let Some(of) = &mut self.sccp.clustered {
+            use Indication::{Pause, Restrict, Resume, Server};
+            let is_of_ways = matches!(indication, Pause(..) | Restrict(..) | Resume(..));
+            of.told.own_ways_changed |= is_of_ways || matches!(indication, Server(..));
+        }
         match indication {
             Indication::Transfer(peer, _, _, transfer) => self.relay(now, peer, transfer),
             Indication::Pause(network, affected) => {

@@ -172,11 +172,22 @@ impl Gateway {
         (!is_other).then_some(first)
     }
 
-    fn no_way_from(&self, opc: PointCode, dpc: PointCode) -> Option<NoWay> {
+    /// Whether what it leads to waits for an ASP that has gone.
+    pub(crate) fn waits_here(&self, dpc: PointCode) -> bool {
+        let leads = |course| matches!(course, Course::Asps(..) | Course::Gateway(_));
+        let is_own = self.is_own(self.config.network(), dpc);
+        !is_own && !self.own.codes.iter().any(|opc| leads(self.course_from(*opc, dpc)))
+    }
+
+    fn course_from(&self, opc: PointCode, dpc: PointCode) -> Course {
         let network = self.config.network();
         let (si, ni) = (sccp::codec::SERVICE_INDICATOR, self.config.sccp.network_indicator);
         let payload = bytes::Bytes::new();
-        match self.process.course(&Transfer { network, opc, dpc, si, ni, mp: 0, sls: 0, payload }) {
+        self.process.course(&Transfer { network, opc, dpc, si, ni, mp: 0, sls: 0, payload })
+    }
+
+    fn no_way_from(&self, opc: PointCode, dpc: PointCode) -> Option<NoWay> {
+        match self.course_from(opc, dpc) {
             Course::Asps(..) | Course::Waits(_) | Course::Gateway(_) => None,
             Course::NoAsp(server) => Some(NoWay::Asp(server)),
             Course::NoGateway if self.gateways().next().is_none() => Some(NoWay::Route),

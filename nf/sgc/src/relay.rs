@@ -62,8 +62,7 @@ impl Gateway {
             return self.metrics.add(Metric::NoRoute, 1);
         }
         let (network, dpc) = (transfer.network, transfer.dpc);
-        let copy = self.sccp.clustered.is_some().then(|| transfer.clone());
-        if !self.dispatch(now, transfer) && !copy.is_some_and(|it| self.crosses(&it)) {
+        if !self.crosses(&transfer) && !self.dispatch(now, transfer) {
             self.tell(now, from, network, dpc, None);
         }
     }
@@ -161,10 +160,11 @@ impl Gateway {
                     continue;
                 }
                 let is_sccp = self.users.of(transfer.si) == Some(User::Sccp);
+                if is_sccp && self.crosses(&transfer) {
+                    continue;
+                }
                 let copy = is_sccp.then(|| transfer.clone());
-                if let (false, Some(copy)) = (self.dispatch(now, transfer), copy)
-                    && !self.crosses(&copy)
-                {
+                if let (false, Some(copy)) = (self.dispatch(now, transfer), copy) {
                     // It comes back once: what brings it back does not come back itself.
                     self.sccp.step(now, sccp::In::Undeliverable(copy), &mut wants);
                     self.undelivered(now, None);

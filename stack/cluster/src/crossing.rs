@@ -3,11 +3,12 @@
 use crate::early::Place;
 use crate::member::{Clustered, GATE_LOOK};
 use crate::partition::{group, partition_of_reference};
+use crate::peers::{Way, Ways};
 use crate::post::Post;
 use m3ua::codec::PointCode;
 use machine::{Duration, Time};
 use runtime::NodeId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tcap::codec::Message;
 use tcap::{PARTITIONS, Transactions};
 
@@ -119,6 +120,7 @@ impl Clustered {
                 self.peers.leads_also(from, &ways);
                 self.told.has_other_ways = true;
             }
+            Post::Waiting(ways) => self.peers.waits(from, &ways),
             Post::Stands(it) => self.peers.stand(from, it),
             Post::Born => self.peers.forget(from),
             Post::Management(_) | Post::Segment(_) | Post::Reassembled(_) => {
@@ -126,6 +128,9 @@ impl Clustered {
             }
             Post::Unitdata(..) | Post::Notice(..) | Post::Msu(_) | Post::Connected(_) => {
                 self.counts.came += 1;
+                if let Post::Unitdata(Some(of), _) = &post {
+                    self.peers.came_by(from, *of);
+                }
                 return Some((hops, post));
             }
         }
@@ -139,7 +144,9 @@ impl Clustered {
         let partition = post.partition();
         match (post, partition) {
             (Post::Rank(subsystem, _), _) => self.peers.rank_returned(to, subsystem),
-            (Post::Ways(_) | Post::MoreWays(_), _) => self.peers.ways_returned(to),
+            (Post::Ways(_) | Post::MoreWays(_) | Post::Waiting(_), _) => {
+                self.peers.ways_returned(to)
+            }
             (Post::Born, _) if !has_left && self.heard.contains_key(&to) => {
                 self.post(to, 0, &Post::Born);
             }
@@ -191,21 +198,25 @@ impl Clustered {
         given.is_some()
     }
 
-    /// A node that has a way to a point code.
+    /// The best way by another node to a point code.
     #[must_use]
-    pub fn way(&self, dpc: PointCode) -> Option<NodeId> {
-        self.heard.keys().copied().find(|it| self.peers.reaches(*it, dpc))
+    pub fn way(&self, dpc: PointCode) -> Option<Way> {
+        self.peers.way(self.heard.keys().copied(), dpc)
     }
 
     /// What this node has a way to, where that is news for the others.
-    pub fn ways(&mut self, ways: &BTreeSet<PointCode>) {
+    pub fn ways(&mut self, ways: &Ways) {
         let others = self.others();
         for node in self.peers.lack_ways(&others, ways) {
-            let all: Vec<PointCode> = ways.iter().copied().collect();
+            let all: Vec<PointCode> = ways.all.iter().copied().collect();
             let (first, more) = all.split_at(all.len().min(WAYS_AT_ONCE));
             self.post(node, 0, &Post::Ways(first.to_vec()));
             for more in more.chunks(WAYS_AT_ONCE) {
                 self.post(node, 0, &Post::MoreWays(more.to_vec()));
+            }
+            let waiting: Vec<PointCode> = ways.waiting.iter().copied().collect();
+            for waiting in waiting.chunks(WAYS_AT_ONCE) {
+                self.post(node, 0, &Post::Waiting(waiting.to_vec()));
             }
         }
     }
@@ -264,6 +275,7 @@ mod tests {
     use replica::cluster::Placement;
     use replica::groups::{GroupRow, MemberRow, Members};
     use runtime::{Authority, GroupId, Grouped};
+    use std::collections::BTreeSet;
     use std::sync::Arc;
     use tcap::codec::{TransactionId, Writer};
 
@@ -375,7 +387,8 @@ mod tests {
     fn ways_that_no_post_has_room_for_are_told_in_several() {
         let all: BTreeSet<PointCode> = (1..=20_000).filter_map(PointCode::new).collect();
         let mut node = node();
-        node.ways(&all);
+        let ways = |all: &BTreeSet<PointCode>| Ways { all: all.clone(), ..Ways::default() };
+        node.ways(&ways(&all));
         let posts = core::mem::take(&mut node.telling.posts);
         assert_eq!(posts.iter().filter(|it| it.1[1..].len() > 1).count(), 3);
         assert!(posts.iter().all(|it| it.1.len() < replica::DELTA_BYTES_MAX));
@@ -384,13 +397,49 @@ mod tests {
         assert!(all.iter().all(|it| other.peers.reaches(NodeId(2), *it)));
         // One of them comes back: all are told again.
         assert!(node.returned(NodeId(2), &posts[2].1, false).is_none());
-        node.ways(&all);
+        node.ways(&ways(&all));
         assert_eq!(node.telling.posts.len(), 3);
         let fewer = BTreeSet::from_iter(all.first().copied());
         node.telling.posts.clear();
-        node.ways(&fewer);
+        node.ways(&ways(&fewer));
         node.telling.posts.iter().for_each(|it| drop(other.came(NodeId(2), &it.1)));
         assert!(!all.last().is_some_and(|it| other.peers.reaches(NodeId(2), *it)));
+    }
+
+    #[test]
+    fn an_active_way_comes_before_one_that_waits_and_then_the_last_one() {
+        let code = |number| PointCode::new(number).expect("24 bits");
+        let (mut node, dpc) = (node(), code(7));
+        node.notices(ms(0), &Grouped::Node { node: NodeId(3), is_alive: true });
+        let way = |it: &Clustered| it.way(dpc).map(|it| (it.node.0, it.waits));
+        assert_eq!(way(&node), None);
+        node.peers.came_by(NodeId(3), dpc);
+        node.peers.leads(NodeId(2), &[dpc]);
+        assert_eq!(way(&node), Some((2, false)), "who has no way has none for answers");
+        node.peers.leads(NodeId(3), &[dpc, code(8)]);
+        node.peers.came_by(NodeId(3), dpc);
+        assert_eq!(way(&node), Some((3, false)), "the last one");
+        node.peers.waits(NodeId(3), &[dpc, code(9)]);
+        assert_eq!(way(&node), Some((2, false)));
+        assert_eq!(node.way(code(9)), None, "what waits is one of its ways");
+        node.peers.waits(NodeId(2), &[dpc]);
+        assert_eq!(way(&node), Some((3, true)));
+        node.peers.leads(NodeId(2), &[dpc]);
+        assert_eq!(way(&node), Some((2, false)), "it is back");
+    }
+
+    #[test]
+    fn what_has_changed_is_told_at_once_and_not_in_each_step() {
+        let mut node = node();
+        let tells = |node: &mut Clustered, now: u64, has_changed: bool| {
+            node.told.own_ways_changed |= has_changed;
+            node.is_time_to_tell(ms(now))
+        };
+        assert!(tells(&mut node, 100, false) && !tells(&mut node, 101, false));
+        assert!(tells(&mut node, 102, true) && !tells(&mut node, 103, false));
+        assert!(!tells(&mut node, 104, true), "soon");
+        assert_eq!(node.deadline(), Some(ms(120)));
+        assert!(tells(&mut node, 120, false) && !tells(&mut node, 121, false));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use nodes::{Joined, Nodes};
 pub use partition::{
     PartitionSet, group, partition_of, partition_of_reference, parts, placements, wishes,
 };
-pub use peers::{Peers, Stands};
+pub use peers::{Peers, Stands, Way, Ways};
 pub use post::Post;
 pub use reading::{abort_of, aborted, is_status};
 pub use rows::{ClusterRow, LinkRow, PartitionRow};

@@ -67,6 +67,8 @@ pub(crate) struct Timers {
     /// When the others are told of ways and ranks again, and whether that is waited for.
     announce: Time,
     announces_later: bool,
+    /// Before that no change is told at once.
+    quiet: Time,
     /// When all is looked at.
     look: Time,
 }
@@ -76,6 +78,8 @@ pub(crate) struct Timers {
 pub struct Announced {
     /// Which subsystems are in service.
     pub states: BTreeMap<u8, bool>,
+    /// A way of this node may have come or gone.
+    pub own_ways_changed: bool,
     /// Another node has said where it has a way to.
     pub has_other_ways: bool,
     /// The nodes that were heard.
@@ -173,7 +177,13 @@ impl Clustered {
             counts: Counts::default(),
             told: Announced::default(),
             settings,
-            timers: Timers { now, announce: now, announces_later: false, look: now + LOOK_EACH },
+            timers: Timers {
+                now,
+                announce: now,
+                announces_later: false,
+                quiet: now,
+                look: now + LOOK_EACH,
+            },
             is_leaving: false,
         }
     }
@@ -267,13 +277,21 @@ impl Clustered {
         out.of(GroupId::default());
     }
 
-    /// Whether the others are to be told of ways and ranks, if there is news.
+    /// Whether the others are to be told of ways and ranks, if there is news. A way that has come
+    /// is told before what comes by it crosses: else the answer would find none.
     pub fn is_time_to_tell(&mut self, now: Time) -> bool {
-        self.timers.announces_later = now < self.timers.announce;
-        if !self.timers.announces_later {
-            self.timers.announce = now + TOLD_EACH;
+        let timers = &mut self.timers;
+        let is_due = now >= timers.announce;
+        let is_at_once = self.told.own_ways_changed && now >= timers.quiet;
+        timers.announces_later = !is_due && !is_at_once;
+        if is_due {
+            timers.announce = now + TOLD_EACH;
         }
-        !self.timers.announces_later
+        if is_at_once {
+            timers.quiet = now + TOLD_EACH;
+        }
+        self.told.own_ways_changed &= timers.announces_later;
+        !timers.announces_later
     }
 
     /// Other nodes that are heard.

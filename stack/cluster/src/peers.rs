@@ -7,6 +7,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Point codes that a node may say it has a way to.
 const WAYS_MAX: usize = 1 << 18;
 
+/// Point codes that a node has a way to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ways {
+    /// All of them.
+    pub all: BTreeSet<PointCode>,
+    /// Those where MSUs wait for an ASP that has gone.
+    pub waiting: BTreeSet<PointCode>,
+}
+
+/// By which node an MSU leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// The node.
+    pub node: NodeId,
+    /// Whether it waits there.
+    pub waits: bool,
+}
+
 /// How a node stands, as it says once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stands {
@@ -25,10 +43,10 @@ pub struct Stands {
 struct Peer {
     /// What it was told.
     told_ranks: BTreeMap<u8, u8>,
-    told_ways: Option<BTreeSet<PointCode>>,
+    told_ways: Option<Ways>,
     /// What it said.
     ranks: BTreeMap<u8, u8>,
-    ways: BTreeSet<PointCode>,
+    ways: Ways,
     stands: Option<Stands>,
     /// Dialogues that it was given since it has said how it stands.
     given: u32,
@@ -38,12 +56,15 @@ struct Peer {
 #[derive(Debug, Default)]
 pub struct Peers {
     all: BTreeMap<NodeId, Peer>,
+    /// By which node messages of a point code came last.
+    last: BTreeMap<PointCode, NodeId>,
 }
 
 impl Peers {
     /// A node is not heard any more, or has begun anew: what it said does not hold.
     pub fn forget(&mut self, node: NodeId) {
         self.all.remove(&node);
+        self.last.retain(|_, it| *it != node);
     }
 
     /// Ways that a node was told came back: it is told them again.
@@ -71,14 +92,41 @@ impl Peers {
 
     /// A node says where it has a way to.
     pub fn leads(&mut self, node: NodeId, ways: &[PointCode]) {
-        self.all.entry(node).or_default().ways = ways.iter().copied().collect();
+        let all = ways.iter().copied().collect();
+        self.all.entry(node).or_default().ways = Ways { all, ..Ways::default() };
     }
 
     /// It has a way to these, too.
     pub fn leads_also(&mut self, node: NodeId, ways: &[PointCode]) {
-        let known = &mut self.all.entry(node).or_default().ways;
+        let known = &mut self.all.entry(node).or_default().ways.all;
         let room = WAYS_MAX.saturating_sub(known.len());
         known.extend(ways.iter().take(room));
+    }
+
+    /// Of those ways these wait.
+    pub fn waits(&mut self, node: NodeId, ways: &[PointCode]) {
+        let known = &mut self.all.entry(node).or_default().ways;
+        known.waiting.extend(ways.iter().filter(|it| known.all.contains(it)));
+    }
+
+    /// A message of that point code came by a node: answers had better leave there.
+    pub fn came_by(&mut self, node: NodeId, from: PointCode) {
+        let has_room = self.last.len() < WAYS_MAX || self.last.contains_key(&from);
+        if has_room && self.reaches(node, from) {
+            self.last.insert(from, node);
+        }
+    }
+
+    /// By which of those nodes an MSU leaves: one where it does not wait, then the one by which
+    /// messages of its destination came last.
+    #[must_use]
+    pub fn way(&self, nodes: impl Iterator<Item = NodeId>, dpc: PointCode) -> Option<Way> {
+        let last = self.last.get(&dpc);
+        let ways = nodes.filter_map(|node| {
+            let ways = &self.all.get(&node)?.ways;
+            ways.all.contains(&dpc).then(|| Way { node, waits: ways.waiting.contains(&dpc) })
+        });
+        ways.min_by_key(|it| (it.waits, last != Some(&it.node), it.node))
     }
 
     /// A node says how it stands.
@@ -121,7 +169,7 @@ impl Peers {
     /// Whether it has a way to a point code.
     #[must_use]
     pub fn reaches(&self, node: NodeId, dpc: PointCode) -> bool {
-        self.all.get(&node).is_some_and(|it| it.ways.contains(&dpc))
+        self.all.get(&node).is_some_and(|it| it.ways.all.contains(&dpc))
     }
 
     /// Every subsystem that one of those nodes takes dialogues of.
@@ -133,7 +181,7 @@ impl Peers {
 
     /// Who has to be told these, which are noted as told.
     #[must_use]
-    pub fn lack_ways(&mut self, nodes: &[NodeId], ways: &BTreeSet<PointCode>) -> Vec<NodeId> {
+    pub fn lack_ways(&mut self, nodes: &[NodeId], ways: &Ways) -> Vec<NodeId> {
         let mut lack = Vec::new();
         for node in nodes {
             let peer = self.all.entry(*node).or_default();

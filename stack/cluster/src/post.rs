@@ -33,6 +33,7 @@ const STANDS: u8 = 9;
 const MORE_WAYS: u8 = 10;
 const SEGMENT: u8 = 11;
 const REASSEMBLED: u8 = 12;
+const WAITING: u8 = 13;
 
 /// What is posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub enum Post {
     Ways(Vec<PointCode>),
     /// Point codes that it has a way to beside those.
     MoreWays(Vec<PointCode>),
+    /// Those of them where MSUs wait for an ASP that has gone.
+    Waiting(Vec<PointCode>),
     /// An MSU that the other node has a way for.
     Msu(Transfer),
     /// What SCCP management elsewhere has told one node.
@@ -80,6 +83,7 @@ impl Post {
             Self::Born => out.push(BORN),
             Self::Ways(ways) => write_ways(WAYS, ways, out),
             Self::MoreWays(ways) => write_ways(MORE_WAYS, ways, out),
+            Self::Waiting(ways) => write_ways(WAITING, ways, out),
             Self::Msu(it) => write_transfer(MSU, it, out),
             Self::Management(it) => write_transfer(MANAGEMENT, it, out),
             Self::Connected(it) => write_transfer(CONNECTED, it, out),
@@ -113,6 +117,7 @@ impl Post {
             BORN => Self::Born,
             WAYS => Self::Ways(read_ways(&mut cursor)?),
             MORE_WAYS => Self::MoreWays(read_ways(&mut cursor)?),
+            WAITING => Self::Waiting(read_ways(&mut cursor)?),
             MSU => Self::Msu(read_transfer(&mut cursor)?),
             MANAGEMENT => Self::Management(read_transfer(&mut cursor)?),
             CONNECTED => Self::Connected(read_transfer(&mut cursor)?),
@@ -260,6 +265,7 @@ mod tests {
             Post::Born,
             Post::Ways(vec![point_code(7)]),
             Post::MoreWays(vec![point_code(7), point_code(8)]),
+            Post::Waiting(vec![point_code(8)]),
             Post::Msu(transfer.clone()),
             Post::Connected(transfer.clone()),
             Post::Segment(transfer.clone()),

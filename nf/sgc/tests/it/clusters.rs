@@ -2,6 +2,8 @@
 //! and goes on at another when that one dies. By seed: nodes that die at every step and come
 //! back, links that are cut, partitions that move.
 
+mod ways;
+
 use crate::world::asp::point_code;
 use crate::world::{Asp, Program, World};
 use bytes::Bytes;
