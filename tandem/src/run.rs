@@ -159,7 +159,11 @@ fn lock(directory: &Path, name: &str) -> Result<File, Exit> {
             Ok(file)
         }
         Err(TryLockError::WouldBlock) => {
-            let what = format!("another process runs the site of {}", directory.display());
+            let what = format!(
+                "another process runs the site of {}; give each site on this machine its own \
+                 `directory`, `name` and `[oam] listen`",
+                directory.display()
+            );
             Err(Exit::Conflict(what))
         }
         Err(TryLockError::Error(error)) => Err(error.into()),
