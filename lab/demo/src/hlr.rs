@@ -1,5 +1,5 @@
-//! An HLR in Python beside the relay of `ss7`: an application of a gateway with point code 2-100-3, asked
-//! by another one, point code 2-100-4, for where subscribers are.
+//! An HLR in Python beside the relay of `ss7`: an application of a gateway with point code 2-100-3,
+//! asked by another one, point code 2-100-4, for where subscribers are.
 //!
 //! ```text
 //!   ask.py ──unix── smsc (point code 2-100-4) ──tcp── hlr (point code 2-100-3) ──unix── hlr.py

@@ -353,7 +353,7 @@ impl NextHops {
             (false, false) => endpoint.health,
         };
         if health == Health::Down && endpoint.probe_at > now {
-            // What failed at once (nobody listens there) need not wait for the rest of the interval.
+            // What failed at once (nobody listens there) waits for no rest of the interval.
             endpoint.probe_at = endpoint.probe_at.min(now + times.pause(endpoint));
         }
         if health == endpoint.health {
