@@ -12,7 +12,7 @@ pub(crate) use service::{Action, action};
 use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
-use crate::learnt::{Hops, Learnt, Told};
+use crate::learnt::{Hops, Learnt, Programmed};
 use dataplane::{Desired, Kind, Numbers, Rank};
 use nodes::Program;
 use nodes::program::{
@@ -34,7 +34,11 @@ pub(crate) struct Beside<'a> {
 
 /// Gives everything its number and makes of a section what the plane is told, and says which
 /// learnt routes are among that. The section must have been found valid.
-pub(crate) fn compile(pe: &Pe, beside: &Beside<'_>, numbers: &mut Numbers) -> (Desired, Told) {
+pub(crate) fn compile(
+    pe: &Pe,
+    beside: &Beside<'_>,
+    numbers: &mut Numbers,
+) -> (Desired, Programmed) {
     numbers.begin();
     let modes = modes(pe);
     let mut it = Compiler { pe, numbers, out: Desired::default() };

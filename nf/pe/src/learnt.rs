@@ -120,7 +120,7 @@ pub(crate) fn is_wanted(pe: &Pe) -> bool {
 
 /// What of all that was learnt the plane was told.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Programmed {
     routes: BTreeSet<Prefix>,
     labels: BTreeMap<ldp_stack::Prefix, u32>,
 }
@@ -186,7 +186,7 @@ impl Learnt {
     }
 
     /// Everything was said.
-    pub(crate) fn said(&mut self, told: Told) {
+    pub(crate) fn said(&mut self, told: Programmed) {
         (self.told, self.hops) = (told.routes, 0);
         self.labelled.said(told.labels);
         if let Some(router) = &mut self.router {
@@ -376,8 +376,8 @@ impl Learnt {
     }
 
     /// Puts what was learnt beside what the section says; what of it holds.
-    pub(crate) fn merge(&self, pe: &Pe, compiled: &mut Compiler<'_>) -> Told {
-        let mut told = Told::default();
+    pub(crate) fn merge(&self, pe: &Pe, compiled: &mut Compiler<'_>) -> Programmed {
+        let mut told = Programmed::default();
         let waiting = waiting(pe);
         for (prefix, route) in self.router.iter().flat_map(Router::routes) {
             let key = key_of(prefix);

@@ -32,7 +32,7 @@ use dataplane::{Channels, Dataplane, Notification};
 use event::Metrics;
 use forwarder::Launch;
 use labelled::LABELS_DOOR;
-use learnt::{DOOR, Learnt, Told};
+use learnt::{DOOR, Learnt, Programmed};
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
 use runtime::{
@@ -95,7 +95,7 @@ impl ProviderEdge {
         let learnt = Some(&self.learnt);
         let beside =
             Beside { routes: &settings.routes, learnt, keeps_numbers: self.learnt.holds() };
-        let mut told = Told::default();
+        let mut told = Programmed::default();
         self.dataplane.say(now, out, |numbers| {
             let (desired, learnt) = compile::compile(&settings.pe, &beside, numbers);
             told = learnt;

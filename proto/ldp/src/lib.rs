@@ -24,11 +24,11 @@ mod bindings;
 pub mod codec;
 mod discard;
 mod labels;
+mod prefix_labels;
 mod pseudowire;
 mod session;
 mod settings;
 mod speaker;
-mod told;
 
 pub use codec::{Fec, LdpId, Prefix, PseudowireId};
 pub use discard::Discard;

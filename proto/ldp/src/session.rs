@@ -1,8 +1,8 @@
 //! A session with a peer: its connection, its state, what it has agreed on.
 
 use crate::codec::{LdpId, PDU_OCTETS_MAX, Prefix};
+use crate::prefix_labels::PrefixLabels;
 use crate::settings::ConnectionId;
-use crate::told::Told;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -66,9 +66,9 @@ pub(crate) struct Session {
     pub(crate) pdu_octets: usize,
     pub(crate) addresses: BTreeSet<IpAddr>,
     /// Labels that the peer has for prefixes.
-    pub(crate) remote: Told,
+    pub(crate) remote: PrefixLabels,
     /// Labels that the peer was told.
-    pub(crate) told: Told,
+    pub(crate) told: PrefixLabels,
     /// Labels that it shall give back.
     pub(crate) releasing: BTreeSet<u32>,
     /// It stood before, and what it told is kept.
@@ -97,8 +97,8 @@ impl Session {
             keepalive: Duration::from_secs(180),
             pdu_octets: PDU_OCTETS_MAX,
             addresses: BTreeSet::new(),
-            remote: Told::default(),
-            told: Told::default(),
+            remote: PrefixLabels::default(),
+            told: PrefixLabels::default(),
             releasing: BTreeSet::new(),
             had_before: false,
             waiting: BTreeMap::new(),

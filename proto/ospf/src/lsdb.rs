@@ -6,6 +6,17 @@ use machine::{Duration, Time};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+/// A database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DbId {
+    /// Of the domain.
+    Domain,
+    /// Of an area.
+    Area(u32),
+    /// Of a link.
+    Link(u32),
+}
+
 /// A neighbour: its interface and its address there.
 pub(crate) type Bearer = (u32, Ipv4Addr);
 

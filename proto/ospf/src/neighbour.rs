@@ -1,7 +1,7 @@
 //! A neighbour on a link, and how far the exchange of databases with it has come (RFC 2328 §10).
 
-use crate::instance::DbId;
 use crate::lsa::{Header, Key};
+use crate::lsdb::DbId;
 use crate::packet::Description;
 use machine::Time;
 use std::collections::{BTreeMap, BTreeSet};

@@ -25,7 +25,7 @@ use crate::area::Area;
 use crate::discard::Discard;
 use crate::interface::{Interface, InterfaceState};
 use crate::lsa::{Header, Key, LsaType, Scope};
-use crate::lsdb::{Entry, Lsdb};
+use crate::lsdb::{DbId, Entry, Lsdb};
 use crate::neighbour::NeighbourState;
 use crate::routes::{Route, Table};
 use crate::settings::{AreaKind, InterfaceSettings, Prefix, Settings};
@@ -38,17 +38,6 @@ use std::net::Ipv4Addr;
 pub const ALL_SPF_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 5);
 /// Where designated routers and their backups listen.
 pub const ALL_D_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 6);
-
-/// A database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum DbId {
-    /// Of the domain.
-    Domain,
-    /// Of an area.
-    Area(u32),
-    /// Of a link.
-    Link(u32),
-}
 
 /// A neighbour: its interface and its address there.
 type NeighbourId = (u32, Ipv4Addr);

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PrefixLabels {
     of: BTreeMap<Prefix, u32>,
     by_label: BTreeSet<(u32, Prefix)>,
 }
 
-impl Told {
+impl PrefixLabels {
     pub(crate) fn get(&self, prefix: &Prefix) -> Option<u32> {
         self.of.get(prefix).copied()
     }
