@@ -3,7 +3,6 @@
 pub(crate) mod application;
 mod doubts;
 mod needs;
-mod point_code;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;
@@ -12,7 +11,7 @@ mod settings;
 mod validate;
 
 pub use m3ua_stack::config::{Carriage, Peer, PeerRole, Screening, Tcp};
-pub use point_code::{PointCodeFormat, show_network};
+pub use m3ua_stack::config::{PointCodeFormat, show_network};
 pub(crate) use sccp_settings::indicator;
 pub(crate) use screening::{Origins, Screen};
 

@@ -1,9 +1,11 @@
 //! The configuration of the links: peers, M3UA over TCP, and what a function's section says of the
 //! rest ([`Section`]).
 
+mod point_code;
 mod ports;
 mod validate;
 
+pub use point_code::{PointCodeFormat, show_network};
 pub use ports::{SCTP_PORTS, TCP_LISTENERS_MAX, TCP_PORTS};
 pub use validate::validate_name;
 

@@ -83,18 +83,8 @@ fn bits(numbers: Option<&Vec<u8>>) -> u16 {
     numbers.map_or(u16::MAX, |all| all.iter().fold(0, |bits, number| bits | 1 << (number & 15)))
 }
 
-impl PointCodeFormat {
-    /// Reads a point code or a range of them, first and last.
-    #[must_use]
-    pub fn read_range(self, text: &str) -> Option<(u32, u32)> {
-        let (first, last) = text.split_once("..").unwrap_or((text, text));
-        let (first, last) = (self.read(first)?.number(), self.read(last)?.number());
-        (first <= last).then_some((first, last))
-    }
-
-    fn read_ranges(self, texts: &[String]) -> Ranges {
-        Ranges::of(texts.iter().filter_map(|text| self.read_range(text)).collect())
-    }
+fn read_ranges(format: PointCodeFormat, texts: &[String]) -> Ranges {
+    Ranges::of(texts.iter().filter_map(|text| format.read_range(text)).collect())
 }
 
 impl Sgc {
@@ -103,7 +93,7 @@ impl Sgc {
         let servers = self.application_server.iter();
         let servers = servers.filter(|it| it.served_by == ServedBy::Peers && picks(&it.peers));
         let codes = servers.flat_map(|it| &it.destination).map(|it| it.point_code.clone());
-        self.point_code_format.read_ranges(&codes.collect::<Vec<_>>())
+        read_ranges(self.point_code_format, &codes.collect::<Vec<_>>())
     }
 
     /// What the configuration means for the MSUs of a peer.
@@ -112,14 +102,14 @@ impl Sgc {
         let own = self.served(|peers| peers.contains(&peer.name));
         let origins = match &rules.originating {
             Some(texts) if texts.iter().any(|text| text == ANY) => Origins::Any,
-            Some(texts) => Origins::Only(format.read_ranges(texts)),
+            Some(texts) => Origins::Only(read_ranges(format, texts)),
             None if peer.role == PeerRole::Sgp => Origins::Any,
             None if own == Ranges::default() => Origins::Others(self.served(|_| true)),
             None => Origins::Served(own),
         };
         Screen {
             origins,
-            destinations: rules.destinations.as_ref().map(|texts| format.read_ranges(texts)),
+            destinations: rules.destinations.as_ref().map(|texts| read_ranges(format, texts)),
             services: bits(rules.service_indicators.as_ref()),
             networks: bits(rules.network_indicators.as_ref()).to_le_bytes()[0],
         }
@@ -167,7 +157,7 @@ mod tests {
     fn ranges_have_their_ends_and_nothing_between_them() {
         let format = PointCodeFormat::Decimal;
         let texts = ["9", "1..3", "4", "20..22", "21..21"].map(str::to_owned);
-        let ranges = format.read_ranges(&texts);
+        let ranges = read_ranges(format, &texts);
         let inside: Vec<u32> = (0..30)
             .filter(|number| PointCode::new(*number).is_some_and(|it| ranges.has(it)))
             .collect();

@@ -72,6 +72,14 @@ impl PointCodeFormat {
         }
     }
 
+    /// Reads a point code or a range of them, first and last.
+    #[must_use]
+    pub fn read_range(self, text: &str) -> Option<(u32, u32)> {
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        let (first, last) = (self.read(first)?.number(), self.read(last)?.number());
+        (first <= last).then_some((first, last))
+    }
+
     /// Writes a point code.
     #[must_use]
     pub fn show(self, point_code: PointCode) -> String {
