@@ -48,10 +48,14 @@ pub enum Rank {
     Use,
 }
 
+/// A route's table (0: the global one), and its prefix with the length.
+pub type RouteKey = (u32, IpAddr, u8);
+
 impl Desired {
     /// Whether a table has a route of that prefix and length.
     #[must_use]
-    pub fn has_route(&self, (vrf, to, length): (u32, IpAddr, u8)) -> bool {
+    pub fn has_route(&self, key: RouteKey) -> bool {
+        let (vrf, to, length) = key;
         match to {
             IpAddr::V4(to) => self.routes4.contains_key(&(vrf, to, length)),
             IpAddr::V6(to) => self.routes6.contains_key(&(vrf, to, length)),
@@ -59,7 +63,8 @@ impl Desired {
     }
 
     /// Sets a route of a table.
-    pub fn route(&mut self, (vrf, to, length): (u32, IpAddr, u8), hop: u32) {
+    pub fn route(&mut self, key: RouteKey, hop: u32) {
+        let (vrf, to, length) = key;
         match to {
             IpAddr::V4(to) => self.routes4.insert((vrf, to, length), hop),
             IpAddr::V6(to) => self.routes6.insert((vrf, to, length), hop),

@@ -1,7 +1,7 @@
 //! Changes of single things of what was said: who learns routes one by one does not say everything
 //! again, nor compare it.
 
-use crate::desired::{Desired, Rank, bulk};
+use crate::desired::{Desired, Rank, RouteKey, bulk};
 use crate::numbers::{Kind, Numbers};
 use crate::{Dataplane, State};
 use machine::Time;
@@ -55,7 +55,8 @@ impl Edit<'_> {
     }
 
     /// Sets a route of a table, or takes it away.
-    pub fn route(&mut self, (vrf, to, length): (u32, IpAddr, u8), hop: Option<u32>) {
+    pub fn route(&mut self, key: RouteKey, hop: Option<u32>) {
+        let (vrf, to, length) = key;
         match to {
             IpAddr::V4(to) => {
                 set(&mut self.said.routes4, &mut self.routes4, (vrf, to, length), hop);

@@ -32,7 +32,7 @@ pub mod section;
 mod tests;
 
 pub use alarms::alarm;
-pub use desired::{Desired, Rank};
+pub use desired::{Desired, Rank, RouteKey};
 pub use door::{DoorEvent, DoorTally, PacketDoor};
 pub use editing::Edit;
 pub use forwarder::answer::questions;

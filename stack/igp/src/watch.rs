@@ -61,10 +61,11 @@ impl Watch {
     pub(crate) fn want(
         &mut self,
         now: Time,
-        (by, id): (Protocol, Id),
+        who: (Protocol, Id),
         local: Option<Ipv4Addr>,
         times: Option<Bfd>,
     ) {
+        let (by, id) = who;
         match local.zip(times) {
             Some(wanted) => drop(self.wanted.insert((id, by), wanted)),
             None => drop(self.wanted.remove(&(id, by))),

@@ -91,9 +91,10 @@ impl Streams {
         &mut self,
         now: Time,
         id: ConnectionId,
-        (own, other): (Ipv4Addr, Ipv4Addr),
+        addresses: (Ipv4Addr, Ipv4Addr),
         has_gtsm: bool,
     ) {
+        let (own, other) = addresses;
         let turn = id.number % PORTS;
         let port = PORT_MIN + machine::narrow::at_most::<u16>(turn.into(), 0);
         let ends = [(own, port), (other, PORT)];

@@ -180,7 +180,8 @@ fn key_files(section: &Pe) -> impl Iterator<Item = (Protocol, String, &str)> {
 
 /// The keys of a file: a line each, which none but its owner may read; or what is wrong, and what
 /// to do.
-fn igp_keys(directory: &Path, (of, at, name): (Protocol, String, &str)) -> Result<KeyChain, Issue> {
+fn igp_keys(directory: &Path, file: (Protocol, String, &str)) -> Result<KeyChain, Issue> {
+    let (of, at, name) = file;
     let at = format!("{}.{at}", of.name());
     let text = keys::text(directory, name).map_err(|unusable| {
         let issue = unusable.issue(at.clone());

@@ -65,12 +65,8 @@ impl Instance {
     }
 
     /// A digest is right: whether it says something new, and of who is there.
-    fn check_proof(
-        &mut self,
-        (index, source): NeighbourId,
-        router: u32,
-        proof: Proof,
-    ) -> Result<(), Discard> {
+    fn check_proof(&mut self, from: NeighbourId, router: u32, proof: Proof) -> Result<(), Discard> {
+        let (index, source) = from;
         let interface = self.interfaces.get_mut(&index).ok_or(Discard::Interface)?;
         if interface.is_elsewhere(router, source) {
             return Err(Discard::Elsewhere);

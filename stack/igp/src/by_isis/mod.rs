@@ -148,10 +148,11 @@ impl IsisRouter {
     fn adjacency(
         &mut self,
         now: Time,
-        (circuit, system): (u32, SystemId),
+        neighbour: (u32, SystemId),
         levels: Levels,
         state: AdjacencyState,
     ) {
+        let (circuit, system) = neighbour;
         let who = (circuit, system, levels.bits());
         let before = self.history.note(now, who, state);
         let (function, interface) = (&*self.function, self.name_of(circuit));
