@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 use tcu::{Client, ClientEvent, Hello, Indication, Request, Service, Spelling};
 
 /// Instances, one at each node.
@@ -117,7 +118,15 @@ impl Instances {
     /// An instance connects to a node, whose directory is given.
     pub fn connect(&self, node: usize, directory: &Path) {
         let socket = directory.join(format!("var/{}.sock", self.name));
-        let mut stream = UnixStream::connect(socket).unwrap();
+        // A node that was started anew may not listen yet.
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut stream = loop {
+            match UnixStream::connect(&socket) {
+                Ok(stream) => break stream,
+                Err(error) => assert!(Instant::now() < until, "{}: {error}", socket.display()),
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
         let client = Client::new(Hello::new(self.name, "", "test"), Spelling::Tagged, None);
         let mut own = stream.try_clone().unwrap();
         stream.write_all(&client.greeting()).unwrap();

@@ -124,8 +124,7 @@ fn an_edge_and_frr_have_a_session_and_see_the_same_bindings() {
     // The neighbour goes: an alarm, and its labels with it.
     peer.host.namespace.ip(&["link", "set", "eth0", "down"]).unwrap();
     awaited("the loss", || !told("10.9.1.1/32"));
-    let alarms = scene.ctl(&["alarms"]);
-    assert!(alarms.contains("ldp-session-lost"), "{alarms}");
+    awaited("the alarm", || scene.ctl(&["alarms"]).contains("ldp-session-lost"));
     // Initialization, keepalives, addresses, labels: tshark reads them without a complaint. Of
     // hellos it notes that they say no GTSM.
     kept.has(
