@@ -1,8 +1,10 @@
 //! An interface: its state, its neighbours, and who is designated router (RFC 2328 §9).
 
+use crate::doubt::{Doubt, Doubted};
 use crate::lsa::Header;
 use crate::neighbour::{Neighbour, NeighbourState};
 use crate::numbers::Numbers;
+use crate::packet::Hello;
 use crate::settings::{InterfaceSettings, LinkType};
 use machine::Time;
 use std::collections::BTreeMap;
@@ -55,6 +57,8 @@ pub(crate) struct Interface {
     pub(crate) is_undecided: bool,
     /// What digests said last; it outlives neighbours, and the link's loss.
     pub(crate) numbers: Numbers,
+    /// What came last and was not believed.
+    pub(crate) doubted: Option<Doubted>,
 }
 
 impl Interface {
@@ -71,6 +75,7 @@ impl Interface {
             acknowledge_at: Time::MAX,
             is_undecided: false,
             numbers: Numbers::default(),
+            doubted: None,
         }
     }
 
@@ -85,6 +90,20 @@ impl Interface {
             || is_chief
             || neighbour.address == self.designated
             || neighbour.address == self.backup
+    }
+
+    /// Whether a neighbour whose hello was believed takes the link for one of another kind: there a
+    /// designated router is named, or never one although the databases are the same.
+    pub(crate) fn misunderstood(&self, source: Ipv4Addr, hello: &Hello) -> Option<Doubt> {
+        let names_one = !hello.designated.is_unspecified();
+        let is_full = |it: &Neighbour| it.state == NeighbourState::Full && it.grace.is_none();
+        match self.is_broadcast() {
+            false => names_one.then_some(Doubt::Broadcast),
+            true => {
+                let is_settled = self.neighbours.get(&source).is_some_and(is_full);
+                (is_settled && !names_one).then_some(Doubt::PointToPoint)
+            }
+        }
     }
 
     /// Whether a router is there with another address, or another router has that address: while

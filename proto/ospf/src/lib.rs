@@ -23,6 +23,7 @@
 
 mod area;
 mod discard;
+mod doubt;
 mod instance;
 mod interface;
 pub mod lsa;
@@ -36,6 +37,7 @@ mod settings;
 mod topology;
 
 pub use discard::Discard;
+pub use doubt::{Doubt, Doubted};
 pub use instance::{
     ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Neighbouring, Out, Redistributed,
 };

@@ -2,6 +2,7 @@
 
 use super::{ALL_SPF_ROUTERS, DbId, Instance, NeighbourId, Out};
 use crate::discard::Discard;
+use crate::doubt::Doubt;
 use crate::lsa::{self, Header, Key, LsaType, MAX_AGE, OPTION_OPAQUE, Scope};
 use crate::neighbour::{LastDescription, Neighbour, NeighbourState};
 use crate::packet::{self, DD_INIT, DD_MASTER, DD_MORE, Description, PacketType, Writer};
@@ -107,9 +108,15 @@ impl Instance {
     ) -> Result<(), Discard> {
         let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
         let settings = &interface.settings;
-        if description.mtu > settings.mtu && !settings.ignores_mtu {
+        let [there, here] = [description.mtu, settings.mtu];
+        let is_borne = settings.ignores_mtu || there == here;
+        // A smaller one is taken here, and ours perhaps not there.
+        let why = (!is_borne).then_some(Doubt::Mtu(there, here));
+        self.doubt_mtu(now, from, why);
+        if there > here && !is_borne {
             return Err(Discard::Mtu);
         }
+        let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
         let it = interface.neighbours.get(&from.1).ok_or(Discard::NeighbourState)?;
         match it.state {
             NeighbourState::Init => {

@@ -2,8 +2,9 @@
 
 use super::{ALL_D_ROUTERS, ALL_SPF_ROUTERS, Instance, NeighbourId, Out};
 use crate::discard::Discard;
+use crate::doubt::{Doubt, Doubted};
 use crate::interface::InterfaceState;
-use crate::packet::{Body, Head, PacketType, Proof};
+use crate::packet::{Body, Head, Means, PacketType, Proof};
 use machine::Time;
 use std::net::Ipv4Addr;
 
@@ -18,7 +19,22 @@ impl Instance {
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
         let (head, packet) = Head::read(octets).map_err(|_| Discard::Malformed)?;
-        self.check(index, ends, &head)?;
+        let done = self.believe(now, index, ends, (&head, packet, octets), out);
+        if head.kind == PacketType::Hello {
+            self.note_hello((index, ends[0]), (&head, packet), now, done.err());
+        }
+        done
+    }
+
+    fn believe(
+        &mut self,
+        now: Time,
+        index: u32,
+        ends: [Ipv4Addr; 2],
+        (head, packet, octets): (&Head, &[u8], &[u8]),
+        out: &mut Vec<Out>,
+    ) -> Result<(), Discard> {
+        self.check(index, ends, head)?;
         let [source, _] = ends;
         let settings = &self.interfaces.get(&index).ok_or(Discard::Interface)?.settings;
         let verified = settings.authentication.verify(octets, packet);
@@ -35,6 +51,62 @@ impl Instance {
             Body::Acknowledgment(headers) => self.acknowledged(now, from, &headers)?,
         }
         Ok(())
+    }
+
+    /// Keeps of a hello what it was not believed for, or what is odd of one that was.
+    fn note_hello(
+        &mut self,
+        (index, source): NeighbourId,
+        (head, packet): (&Head, &[u8]),
+        at: Time,
+        discarded: Option<Discard>,
+    ) {
+        let Some(interface) = self.interfaces.get(&index) else { return };
+        let settings = &interface.settings;
+        let Ok(Body::Hello(hello)) = Body::read(head.kind, packet) else { return };
+        let why = match discarded {
+            Some(Discard::Interface) => return,
+            Some(Discard::Area) => Some(Doubt::Area(head.area, settings.area)),
+            Some(Discard::Authentication) => {
+                let there = Means::of(packet);
+                Some(Doubt::Authentication(there, settings.authentication.means(there)))
+            }
+            Some(Discard::Options) => Some(Doubt::Kind(hello.options, self.options(settings.area))),
+            Some(why) => Some(Doubt::of_hello(&hello, settings, why)),
+            None => interface.misunderstood(source, &hello),
+        };
+        if let Some(why) = why {
+            return self.doubt((index, source), head.router, at, why);
+        }
+        // What a description says, hellos do not take back.
+        let is_over = |it: &mut Doubted| it.source == source && !matches!(it.why, Doubt::Mtu(..));
+        if let Some(interface) = self.interfaces.get_mut(&index) {
+            interface.doubted.take_if(is_over);
+        }
+    }
+
+    /// Keeps the last thing that cannot be; the one before goes.
+    fn doubt(&mut self, from: NeighbourId, router: u32, at: Time, why: Doubt) {
+        if let Some(interface) = self.interfaces.get_mut(&from.0) {
+            interface.doubted = Some(Doubted { source: from.1, router, at, why });
+        }
+    }
+
+    /// Keeps that a neighbour's MTU is another one, or is not any more.
+    pub(super) fn doubt_mtu(&mut self, now: Time, from: NeighbourId, why: Option<Doubt>) {
+        let Some(router) = self.neighbour(from).map(|it| it.router) else { return };
+        if let Some(why) = why {
+            return self.doubt(from, router, now, why);
+        }
+        let Some(interface) = self.interfaces.get_mut(&from.0) else { return };
+        let is_that = |it: &mut Doubted| it.source == from.1 && matches!(it.why, Doubt::Mtu(..));
+        interface.doubted.take_if(is_that);
+    }
+
+    /// What came last by an interface and was not believed, or is odd.
+    #[must_use]
+    pub fn doubted(&self, interface: u32) -> Option<Doubted> {
+        self.interfaces.get(&interface)?.doubted
     }
 
     fn check(&self, index: u32, ends: [Ipv4Addr; 2], head: &Head) -> Result<(), Discard> {

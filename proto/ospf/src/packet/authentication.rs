@@ -131,7 +131,56 @@ pub(crate) struct Proof {
     pub(crate) sequence: u32,
 }
 
+/// How a packet shows who sent it, as far as it tells without a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// In no way.
+    Null,
+    /// By a password.
+    Password,
+    /// By a digest with the key of that number.
+    Key(u8),
+    /// By something unknown; or there is no key to do it with.
+    None,
+}
+
+impl Means {
+    /// Those of a packet.
+    pub(crate) fn of(packet: &[u8]) -> Self {
+        match u16::from_be_bytes([packet[14], packet[15]]) {
+            NULL => Self::Null,
+            SIMPLE => Self::Password,
+            CRYPTOGRAPHIC => Self::Key(packet[18]),
+            _ => Self::None,
+        }
+    }
+}
+
+impl core::fmt::Display for Means {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Null => f.write_str("no authentication"),
+            Self::Password => f.write_str("a password"),
+            Self::Key(id) => write!(f, "key {id}"),
+            Self::None => f.write_str("an authentication that nobody knows"),
+        }
+    }
+}
+
 impl Authentication {
+    /// What is asked of a packet: the key of its number, if there is one.
+    pub(crate) fn means(&self, there: Means) -> Means {
+        match self {
+            Self::Null => Means::Null,
+            Self::Simple(_) => Means::Password,
+            Self::Cryptographic(keys) => {
+                let mut all = keys.iter().map(|key| Means::Key(key.id));
+                let first = all.clone().next().unwrap_or(Means::None);
+                all.find(|it| *it == there).unwrap_or(first)
+            }
+        }
+    }
+
     /// A password, of which eight octets count.
     #[must_use]
     pub fn simple(password: &[u8]) -> Option<Self> {

@@ -8,7 +8,7 @@
 mod authentication;
 
 pub(crate) use authentication::Proof;
-pub use authentication::{Algorithm, Authentication, AuthenticationKey};
+pub use authentication::{Algorithm, Authentication, AuthenticationKey, Means};
 
 use crate::lsa::{self, Header as LsaHeader, Key, LsaType};
 use std::net::Ipv4Addr;

@@ -6,7 +6,7 @@ use ospf::packet::{
     Algorithm, AuthenticationKey, DD_INIT, DD_MASTER, DD_MORE, Description, Hello, PacketType,
     Writer,
 };
-use ospf::{ALL_SPF_ROUTERS, Authentication, Discard, In, LinkType, NeighbourState};
+use ospf::{ALL_SPF_ROUTERS, Authentication, Discard, Doubt, In, LinkType, NeighbourState};
 use std::net::Ipv4Addr;
 
 /// Routers on one link that are adjacent; with a key if it is said.
@@ -38,6 +38,15 @@ fn come(net: &mut Net, ends: [Ipv4Addr; 2], octets: &[u8]) {
     let [source, destination] = ends;
     let octets = octets.to_vec();
     net.step(0, In::Packet { interface: 0, source, destination, octets });
+}
+
+/// Makes the checksum of a packet right again.
+fn seal(octets: &mut [u8]) {
+    octets[12..14].fill(0);
+    let words = octets[..16].chunks(2).chain(octets[24..].chunks(2));
+    let sum: u32 = words.map(|it| u32::from(it[0]) << 8 | u32::from(it[1])).sum();
+    let sum = (sum & 0xFFFF) + (sum >> 16);
+    octets[12..14].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
 fn hello(router: u32) -> Vec<u8> {
@@ -156,4 +165,36 @@ fn the_recording_of_a_dead_neighbour_wakes_nobody_where_numbers_are_kept() {
     net.start(1);
     net.run(SECOND * 20);
     assert_eq!(net.full(0), 2);
+}
+
+#[test]
+fn of_what_is_not_believed_one_entry_an_interface_stays_until_it_is_believed() {
+    let mut net = link(LinkType::PointToPoint, 2, false);
+    let to = |source: u8| [Ipv4Addr::new(10, 0, 0, source), ALL_SPF_ROUTERS];
+    let good = hello(Net::id(1).into());
+    assert_eq!(net.at(0).doubted(0), None);
+    // Whoever speaks last is kept, and a neighbour that is believed ends what was said of it alone.
+    for (source, at, octet, why) in [
+        (7, 8, 1, "its area is 1.0.0.0, here 0.0.0.0"),
+        (8, 28, 0x20, "its hello interval is 8193 s, here 1 s"),
+        (9, 35, 5, "its dead interval is 5 s, here 4 s"),
+        (9, 30, 0, "the kind of its area is stub, here normal"),
+    ] {
+        let mut octets = good.clone();
+        octets[at] = octet;
+        seal(&mut octets);
+        come(&mut net, to(source), &octets);
+        let kept = net.at(0).doubted(0).unwrap();
+        assert_eq!((kept.source, kept.why.to_string()), (to(source)[0], why.to_owned()));
+    }
+    net.run(SECOND * 5);
+    assert_eq!(net.at(0).doubted(0).unwrap().source, to(9)[0], "the neighbour says nothing of it");
+    let mut octets = good.clone();
+    octets[39] = 2;
+    seal(&mut octets);
+    come(&mut net, to(2), &octets);
+    assert_eq!(net.at(0).doubted(0).unwrap().why, Doubt::Broadcast);
+    assert_eq!(full(&net, 0), 1, "it is a neighbour all the same");
+    net.run(SECOND * 3);
+    assert_eq!(net.at(0).doubted(0), None);
 }
