@@ -112,7 +112,7 @@ questions! {
     /// The link state databases, a page at a time.
     Ask "igp/database" [
         PROTOCOL,
-        Parameter::text("area", "only of this area or level: `0.0.0.0`, `level-2`"),
+        Parameter::text("area", "only of this area or level: `0.0.0.0` or `0`, `level-2`"),
         Parameter::text("kind", "only of this type: `Router`, `Network`, `Summary`, `LSP` …"),
         Parameter::text("router", "only what this router says"),
         SKIP,
@@ -125,7 +125,11 @@ questions! {
         Parameter::text("covering", "only those that cover this address"),
         SKIP,
         LIMIT,
-    ] -> Page<IgpRouteRow>, |it, asked| it.igp_page(|igp| igp.route_rows(asked.ask));
+    ] -> Page<IgpRouteRow>, |it, asked| {
+        let is_told = it.dataplane.is_controlled() && !it.learnt.holds();
+        let holds = |to| is_told.then(|| it.learnt.holds_for(to));
+        it.igp_page(|igp| igp.route_rows(asked.ask, holds))
+    };
     /// What SPF does, by area and level.
     Ask "igp/spf" [] -> Vec<IgpSpfRow>, |it, asked| Ok(it.igp(|igp| igp.spf(asked.now)));
     /// How LDP stands.

@@ -185,6 +185,11 @@ impl Learnt {
         self.holds
     }
 
+    /// Whether the route in the plane is the learnt one.
+    pub(crate) fn holds_for(&self, prefix: Prefix) -> bool {
+        self.told.contains(&prefix)
+    }
+
     /// Everything was said.
     pub(crate) fn said(&mut self, told: Programmed) {
         (self.told, self.hops) = (told.routes, 0);

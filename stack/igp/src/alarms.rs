@@ -19,7 +19,8 @@ impl Router {
                 let name = it.name_of(interface);
                 (name.to_owned(), format!("{name} {address}"))
             };
-            rows.extend(self.lost(&it.history, at));
+            let why = |id| it.doubted_of(now, id).map(|why| why.to_string());
+            rows.extend(self.lost(&it.history, at, why));
             rows.extend(self.double(it.history.double(now), Protocol::Ospf, &it.section.router_id));
         }
         if let Some(it) = &self.isis {
@@ -27,20 +28,23 @@ impl Router {
                 let name = it.name_of(circuit);
                 (name.to_owned(), format!("{name} {system}"))
             };
-            rows.extend(self.lost(&it.history, at));
+            rows.extend(self.lost(&it.history, at, |_| None));
             rows.extend(self.double(it.history.double(now), Protocol::Isis, &it.section.net));
         }
         rows
     }
 
-    /// Adjacencies that were lost: `at` says the interface of one, and its subject.
+    /// Adjacencies that were lost: `at` says the interface of one, and its subject; `why`, what
+    /// stands against it now.
     fn lost<K: Ord + Copy, S: Copy>(
         &self,
         history: &History<K, S>,
         at: impl Fn(K) -> (String, String),
+        why: impl Fn(K) -> Option<String>,
     ) -> Vec<Condition> {
         let told = history.lost.iter().take(LOST_ALARMS_MAX).map(|(id, lost)| {
-            let ((name, subject), Lost { who, why, .. }) = (at(*id), lost);
+            let ((name, subject), Lost { who, .. }) = (at(*id), lost);
+            let why = why(*id).unwrap_or_else(|| lost.why.clone());
             let text = format!("{who} at {name} is no neighbour any more: {why}");
             alarm("igp-adjacency-lost", &subject, "major", text)
         });

@@ -52,6 +52,14 @@ pub struct Link {
     pub is_dear: bool,
 }
 
+impl Link {
+    /// Whether a prefix is a subnet of it, while it is up.
+    pub(crate) fn connects(&self, prefix: Prefix) -> bool {
+        let is_own = |(address, length): &(IpAddr, u8)| Prefix::new(*address, *length) == prefix;
+        self.is_up && self.addresses.iter().any(is_own)
+    }
+}
+
 /// How a link stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkState {

@@ -4,6 +4,7 @@
 use crate::around::Protocol;
 use crate::router::Router;
 use crate::rows::wrong;
+use isis::Prefix;
 use machine::Time;
 use question::Page;
 use runtime::{Ask, AskError};
@@ -104,10 +105,15 @@ impl Router {
     }
 
     /// The routes: those `within` a prefix and those that are `covering` an address; a page.
+    /// `holds` says of a prefix whether its route in the plane is a learnt one, once it has one.
     ///
     /// # Errors
     /// A parameter that cannot be.
-    pub fn route_rows(&self, ask: &Ask) -> Result<Page<IgpRouteRow>, AskError> {
+    pub fn route_rows(
+        &self,
+        ask: &Ask,
+        holds: impl Fn(Prefix) -> Option<bool>,
+    ) -> Result<Page<IgpRouteRow>, AskError> {
         let of = protocol(ask)?;
         let covering = match ask.params.get("covering") {
             None => None,
@@ -124,14 +130,14 @@ impl Router {
                 let read = dataplane::section::prefix(text);
                 let (address, length) =
                     read.ok_or_else(|| wrong("within: a prefix, as 10.0.0.0/8"))?;
-                Some(isis::Prefix::new(address, length))
+                Some(Prefix::new(address, length))
             }
         };
-        let has = |outer: isis::Prefix, address: IpAddr| {
+        let has = |outer: Prefix, address: IpAddr| {
             outer.address.is_ipv4() == address.is_ipv4()
-                && isis::Prefix::new(address, outer.length) == outer
+                && Prefix::new(address, outer.length) == outer
         };
-        let is_wanted = |prefix: isis::Prefix| {
+        let is_wanted = |prefix: Prefix| {
             covering.is_none_or(|it| has(prefix, it))
                 && within.is_none_or(|it| it.length <= prefix.length && has(it, prefix.address))
         };
@@ -146,10 +152,30 @@ impl Router {
             let all = it.routes().filter(|(prefix, _)| is_wanted(*prefix));
             all.map(move |(prefix, route)| Of::Isis((it, prefix, route)))
         });
+        let holder = |prefix| self.holder(prefix, &holds);
         paged(ask, ospf.chain(isis), |one| match one {
-            Of::Ospf((it, prefix, route)) => it.route_row(prefix, route),
-            Of::Isis((it, prefix, route)) => it.route_row(prefix, route),
+            Of::Ospf((it, prefix, route)) => {
+                it.route_row(prefix, route, holder(crate::by_ospf::wide(prefix)))
+            }
+            Of::Isis((it, prefix, route)) => it.route_row(prefix, route, holder(prefix)),
         })
+    }
+
+    /// Whose route to a prefix holds.
+    fn holder(
+        &self,
+        prefix: Prefix,
+        holds: &impl Fn(Prefix) -> Option<bool>,
+    ) -> Option<&'static str> {
+        let is_connected = self.ospf.as_ref().is_some_and(|it| it.is_connected(prefix))
+            || self.isis.as_ref().is_some_and(|it| it.is_connected(prefix));
+        match self.route(prefix) {
+            None => Some("connected"),
+            Some(_) if is_connected => Some("connected"),
+            Some(it) => {
+                holds(prefix).map(|is_ours| if is_ours { it.protocol.name() } else { "static" })
+            }
+        }
     }
 
     /// What SPF does, an area or a level a row.

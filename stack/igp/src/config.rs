@@ -59,6 +59,19 @@ pub struct Ospf {
     pub area: Vec<Area>,
 }
 
+/// The number of an area, written as four numbers or, as other routers have it, as one.
+pub(crate) fn area_id(text: &str) -> Option<Ipv4Addr> {
+    let one = || text.parse::<u32>().ok().map(Ipv4Addr::from);
+    text.parse().ok().or_else(one)
+}
+
+fn read_area_id<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Ipv4Addr, D::Error> {
+    let text = String::deserialize(from)?;
+    area_id(&text).ok_or_else(|| {
+        serde::de::Error::custom(format!("`{text}` is no area: write `0.0.0.0`, or `0`"))
+    })
+}
+
 const fn distance() -> u8 {
     DISTANCE
 }
@@ -128,7 +141,8 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Area {
-    /// Its number: `0.0.0.0` is the backbone.
+    /// Its number: `0.0.0.0` is the backbone, which `0` is as well.
+    #[serde(deserialize_with = "read_area_id")]
     pub id: Ipv4Addr,
     /// What it lets in: `normal`, `stub`, `totally-stub`, `nssa` or `totally-nssa`.
     #[serde(default)]

@@ -19,7 +19,7 @@ pub(crate) struct Lost {
     pub(crate) at: Time,
     /// Who it is, for people.
     pub(crate) who: String,
-    pub(crate) why: &'static str,
+    pub(crate) why: String,
 }
 
 /// A run of SPF.

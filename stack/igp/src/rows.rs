@@ -58,6 +58,9 @@ rows! {
         /// LSAs; null of IS-IS.
         unacknowledged: Option<usize>,
         requested: Option<usize>,
+        /// Why it is none, or no use of it: what its last hello or description was not believed
+        /// for. One that is no neighbour at all for that has the state `refused`. Null of IS-IS.
+        why: Option<String>,
     }
 
     /// An interface.
@@ -124,6 +127,9 @@ rows! {
         /// The metric of an external route of type 2.
         metric: Option<u32>,
         tag: u32,
+        /// Whose route to the prefix holds: `connected`, `static`, `ospf` or `isis`; null while the
+        /// forwarder was not told.
+        held_by: Option<&'static str>,
         via: Vec<IgpWayRow>,
     }
 

@@ -37,7 +37,8 @@ pub const NEIGHBOURS: Listing = Listing::new(
         firm("area", "AREA").yields(1),
         column("state_s", "SINCE", Form::Seconds),
         column("dead_s", "DEAD IN", Form::Seconds),
-        plain("bfd", "BFD"),
+        plain("bfd", "BFD").yields(2),
+        plain("why", "WHY"),
     ],
 );
 
@@ -88,6 +89,7 @@ pub const ROUTES: Listing = Listing::new(
         plain("distance", "DISTANCE").yields(1),
         plain("cost", "COST"),
         plain("metric", "METRIC"),
+        plain("held_by", "HELD BY"),
         plain("via", "VIA"),
     ],
 );

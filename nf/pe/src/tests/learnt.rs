@@ -10,7 +10,7 @@ use machine::{Duration, Machine as _, Time};
 use nodes::Program;
 use nodes::program::Hop;
 use ospf::{AreaKind, In as OspfIn, InterfaceSettings, LinkType, Out as OspfOut, Redistributed};
-use runtime::{ChannelEvent, ChannelOrder, Effects, Function as _, In, PacketRecord, Seed};
+use runtime::{Ask, ChannelEvent, ChannelOrder, Effects, Function as _, In, PacketRecord, Seed};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -227,6 +227,18 @@ fn the_lowest_distance_holds_and_what_waits_comes_back_when_nothing_is_learnt_an
     world.run(20);
     let gateways = |world: &World| [FIRM, WAITING, NEW].map(|to| world.gateway(to));
     assert_eq!(gateways(&world), [Some(STATIC), Some(PEER), Some(PEER)]);
+    // What is asked says the same.
+    let ask = Ask { path: "igp/routes".to_owned(), params: BTreeMap::new() };
+    let rows = world.edge.own(world.now, &ask).expect("routes");
+    let rows = rows["rows"].as_array().expect("a page").iter();
+    let held: Vec<_> = rows.map(|it| (it["prefix"].clone(), it["held_by"].clone())).collect();
+    let wanted = [
+        ("10.0.0.0/24", "connected"),
+        ("192.0.2.0/24", "ospf"),
+        ("198.51.100.0/24", "static"),
+        ("203.0.113.0/24", "ospf"),
+    ];
+    assert_eq!(held, wanted.map(|(to, by)| (to.into(), by.into())));
     [FIRM, WAITING, NEW].into_iter().for_each(|to| world.withdraw(to));
     world.run(10);
     assert_eq!(gateways(&world), [Some(STATIC), Some(STATIC), None]);

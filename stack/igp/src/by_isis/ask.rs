@@ -107,6 +107,7 @@ impl IsisRouter {
                     bfd: bfd.map(bfd::State::name),
                     unacknowledged: None,
                     requested: None,
+                    why: None,
                 }
             })
         });
@@ -222,7 +223,12 @@ impl IsisRouter {
     }
 
     /// A route for people to see.
-    pub(crate) fn route_row(&self, prefix: Prefix, route: &Route) -> IgpRouteRow {
+    pub(crate) fn route_row(
+        &self,
+        prefix: Prefix,
+        route: &Route,
+        held_by: Option<&'static str>,
+    ) -> IgpRouteRow {
         let ways = route.hops.iter().map(|hop| IgpWayRow {
             interface: self.name_of(hop.circuit).to_owned(),
             gateway: Some(hop.gateway),
@@ -237,6 +243,7 @@ impl IsisRouter {
             cost: route.cost,
             metric: None,
             tag: route.tag.unwrap_or(0),
+            held_by,
             via: ways.collect(),
         }
     }

@@ -168,7 +168,7 @@ impl IsisRouter {
             tracing::warn!(target: "igp", function, interface, %system, why, "adjacency lost");
             let known = self.instance.hostname(system);
             let known = known.map_or_else(|| system.to_string(), |name| format!("{name} {system}"));
-            self.history.lose(who, Lost { at: now, who: known, why });
+            self.history.lose(who, Lost { at: now, who: known, why: why.to_owned() });
         }
         if state == AdjacencyState::Down {
             self.history.since.remove(&who);
@@ -230,6 +230,11 @@ impl IsisRouter {
     /// Whether nothing is to be waited for: no restart, and no run of SPF.
     pub(crate) const fn is_settled(&self) -> bool {
         !self.instance.is_restarting() && self.instance.spf_due().is_none()
+    }
+
+    /// Whether a prefix is the subnet of an interface that is up.
+    pub(crate) fn is_connected(&self, prefix: Prefix) -> bool {
+        self.links.values().any(|it| it.connects(prefix))
     }
 
     /// The name of an interface.

@@ -10,11 +10,23 @@ use crate::rows::{
 use crate::watch::Watch;
 use machine::{Duration, Time};
 use ospf::lsa::{External, Header, LinkKind, LsaType, Network as Members, Scope, Summary};
-use ospf::{AreaKind, InterfaceState, NeighbourState, Prefix, Route, RouteKind};
+use ospf::{AreaKind, Doubted, InterfaceState, NeighbourState, Prefix, Route, RouteKind};
 use runtime::{Ask, AskError};
 use std::net::{IpAddr, Ipv4Addr};
 
 const PROTOCOL: &str = Protocol::Ospf.name();
+/// The state of one that is heard, and no neighbour.
+const REFUSED: &str = "refused";
+/// The state of an interface where nothing is spoken.
+const PASSIVE: &str = "passive";
+
+/// An area, as four numbers or as one.
+fn area(ask: &Ask) -> Result<Option<Ipv4Addr>, AskError> {
+    let read = |text: &String| {
+        crate::config::area_id(text).ok_or_else(|| wrong("area: four numbers, as 0.0.0.0, or one"))
+    };
+    ask.params.get("area").map(read).transpose()
+}
 
 fn address(ask: &Ask, key: &str) -> Result<Option<Ipv4Addr>, AskError> {
     let read = |text: &String| {
@@ -78,7 +90,28 @@ impl OspfRouter {
         let all = self.instance.interfaces().filter_map(|index| {
             let settings = self.instance.settings_of(index)?;
             let (_, designated, backup) = self.instance.interface(index)?;
+            let doubted = self.doubted(now, index);
+            let is_stranger = |it: &Doubted| !self.history.since.contains_key(&(index, it.source));
+            let stranger = doubted.filter(is_stranger).map(|it| IgpNeighbourRow {
+                protocol: PROTOCOL,
+                interface: self.name_of(index).to_owned(),
+                area: Ipv4Addr::from(settings.area).to_string(),
+                address: Some(it.source.into()),
+                router_id: Ipv4Addr::from(it.router).to_string(),
+                name: None,
+                state: REFUSED,
+                role: None,
+                priority: 0,
+                state_s: now.since(it.at).as_secs(),
+                dead_s: None,
+                restart_s: None,
+                bfd: None,
+                unacknowledged: None,
+                requested: None,
+                why: Some(it.why.to_string()),
+            });
             let rows = self.instance.neighbourhood(index, now).map(move |it| {
+                let why = doubted.filter(|doubted| doubted.source == it.address);
                 let role = match it.address {
                     _ if designated.is_unspecified() => None,
                     own if own == designated => Some(InterfaceState::Designated.name()),
@@ -101,9 +134,10 @@ impl OspfRouter {
                     bfd: watch.state((index, it.address)).map(bfd::State::name),
                     unacknowledged: Some(it.unacknowledged),
                     requested: Some(it.requested),
+                    why: why.map(|it| it.why.to_string()),
                 }
             });
-            Some(rows)
+            Some(rows.chain(stranger))
         });
         all.flatten().collect()
     }
@@ -127,7 +161,11 @@ impl OspfRouter {
                 address: Some(it.address.into()),
                 length: Some(it.length),
                 network: network.unwrap_or_default().name(),
-                state: state.name(),
+                state: if it.is_passive && state != InterfaceState::Down {
+                    PASSIVE
+                } else {
+                    state.name()
+                },
                 cost: it.cost.into(),
                 priority: it.priority,
                 designated: set(designated).map(|it| it.to_string()),
@@ -147,7 +185,7 @@ impl OspfRouter {
     /// # Errors
     /// A parameter that cannot be.
     pub(crate) fn headers(&self, now: Time, ask: &Ask) -> Result<Vec<(u32, Header)>, AskError> {
-        let (area, router) = (address(ask, "area")?, address(ask, "router")?);
+        let (area, router) = (area(ask)?, address(ask, "router")?);
         let kind = ask.params.get("kind");
         if let Some(name) = kind
             && !LsaType::ALL.iter().any(|it| it.name() == name)
@@ -197,7 +235,12 @@ impl OspfRouter {
     }
 
     /// A route for people to see.
-    pub(crate) fn route_row(&self, prefix: Prefix, route: &Route) -> IgpRouteRow {
+    pub(crate) fn route_row(
+        &self,
+        prefix: Prefix,
+        route: &Route,
+        held_by: Option<&'static str>,
+    ) -> IgpRouteRow {
         let ways = route.hops.iter().map(|hop| IgpWayRow {
             interface: self.name_of(hop.interface).to_owned(),
             gateway: hop.gateway.map(IpAddr::V4),
@@ -211,6 +254,7 @@ impl OspfRouter {
             cost: route.cost,
             metric: (route.kind == RouteKind::External2).then_some(route.metric2),
             tag: route.tag,
+            held_by,
             via: ways.collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! OSPF of a router: what comes by the door, what time does, what changed.
 
 pub(crate) mod ask;
+mod doubt;
 mod reconcile;
 pub(crate) use reconcile::{narrow, wide};
 mod sending;
@@ -10,6 +11,7 @@ use crate::config::{KeyChains, Ospf};
 use crate::history::{History, Lost};
 use crate::ip4::Packet;
 use crate::wishes::Wishes;
+use doubt::Doubts;
 use machine::{Duration, Machine as _, Time};
 use ospf::{In, Instance, NeighbourState, Out, Prefix, Redistributed, Route};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +36,7 @@ pub(crate) struct OspfRouter {
     pub(crate) history: History<Id, NeighbourState>,
     /// The neighbour that is being given up since BFD lost it.
     blamed: Option<Id>,
+    doubts: Doubts,
     /// Numbers fragments.
     packet: u16,
     pub(crate) wishes: Wishes,
@@ -61,6 +64,7 @@ impl OspfRouter {
             changed: BTreeSet::new(),
             history: History::new(),
             blamed: None,
+            doubts: Doubts::default(),
             packet: 0,
             wishes: Wishes::default(),
         }
@@ -78,6 +82,7 @@ impl OspfRouter {
         let Packet { source, destination, .. } = *packet;
         let octets = packet.payload.to_vec();
         self.input(now, In::Packet { interface, source, destination, octets });
+        self.say_doubt(now, interface);
     }
 
     /// BFD has lost a neighbour, if it is one of these.
@@ -132,6 +137,7 @@ impl OspfRouter {
         let was_adjacent = before == Some(NeighbourState::Full);
         if state == NeighbourState::Full {
             self.history.lost.remove(&id);
+            self.doubts.adjacent(id.0);
             let (function, interface) = (&*self.function, self.name_of(id.0));
             let (address, router_id) = (id.1, Ipv4Addr::from(router));
             tracing::info!(target: "igp", function, interface, %address, %router_id, "adjacent");
@@ -145,10 +151,14 @@ impl OspfRouter {
     }
 
     fn adjacency_lost(&mut self, now: Time, id: Id, router: u32) {
-        let why = match self.blamed {
-            Some(blamed) if blamed == id => "its BFD session went down",
-            _ if !self.instance.is_up(id.0) => "its interface is down",
-            _ => "it is not heard, or hears us no more",
+        let blamed = (self.blamed == Some(id)).then_some("its BFD session went down");
+        let why = match blamed.or_else(|| self.doubts.anew.get(&id.0).copied()) {
+            Some(why) => why.to_owned(),
+            None if !self.instance.is_up(id.0) => "its interface is down".to_owned(),
+            None => self.doubted_of(now, id).map_or_else(
+                || "it is not heard, or hears us no more".to_owned(),
+                |why| why.to_string(),
+            ),
         };
         let (function, interface) = (&*self.function, self.name_of(id.0));
         let (address, router_id) = (id.1, Ipv4Addr::from(router));
@@ -188,6 +198,11 @@ impl OspfRouter {
     /// Whether nothing is to be waited for: no restart, and no run of SPF.
     pub(crate) const fn is_settled(&self) -> bool {
         !self.instance.is_restarting() && self.instance.spf_due().is_none()
+    }
+
+    /// Whether a prefix is the subnet of an interface that is up.
+    pub(crate) fn is_connected(&self, prefix: isis::Prefix) -> bool {
+        self.links.values().any(|it| it.connects(prefix))
     }
 
     /// The name of an interface.

@@ -1,6 +1,7 @@
 //! What the section says, and what surrounds the router, made true of the machine: the difference
 //! is found, and no adjacency ends that need not.
 
+use super::doubt::difference;
 use super::{Id, OspfRouter};
 use crate::around::{External, LinkState, Surroundings};
 use crate::config::{Bfd, KeyChains, Network, Ospf, Redistribute, Source};
@@ -62,8 +63,10 @@ impl OspfRouter {
         let settings = self.section.settings();
         let mut wanted = Vec::new();
         self.instance.change(now, settings, &mut wanted);
+        self.doubts.forget();
         self.reconcile(now, &mut wanted);
         self.follow(now, wanted);
+        self.doubts.anew.clear();
         self.raise(now);
         self.rewatch();
         let (links, instance) = (&self.links, &self.instance);
@@ -93,8 +96,10 @@ impl OspfRouter {
     fn begin_anew(&mut self, now: Time, section: &Ospf) {
         let speaking: Vec<u32> = self.links.keys().copied().collect();
         for index in speaking {
+            self.doubts.anew.insert(index, "this router has another number");
             self.input(now, In::InterfaceDown(index));
         }
+        self.doubts.anew.clear();
         self.forget_routes();
         self.instance = Instance::new(section.settings(), now);
         self.told.clear();
@@ -112,9 +117,17 @@ impl OspfRouter {
             self.instance.remove_interface(now, gone, wanted);
         }
         for (id, kind) in &areas {
-            self.instance.change_area(now, *id, *kind, wanted);
+            if self.instance.change_area(now, *id, *kind, wanted) {
+                let of_area = interfaces.values().filter(|it| it.area == *id);
+                let anew = of_area.map(|it| (it.index, "the kind of its area is another one"));
+                self.doubts.anew.extend(anew);
+            }
         }
         for settings in interfaces.into_values() {
+            let old = self.instance.settings_of(settings.index);
+            if let Some(old) = old.filter(|it| !it.outlives(&settings)) {
+                self.doubts.anew.insert(settings.index, difference(old, &settings));
+            }
             self.instance.change_interface(now, settings, wanted);
         }
         let gone = self.instance.areas().map(|(id, _)| id);

@@ -14,6 +14,24 @@ fn two(lines: &str) -> World {
     world
 }
 
+const BROADCAST: &str = "it takes the link for a broadcast one, here it is point-to-point";
+const POINT_TO_POINT: &str = "it takes the link for point-to-point, here it is a broadcast one";
+
+fn refused() -> [(String, String); 1] {
+    [("w0".to_owned(), "refused".to_owned())]
+}
+
+/// What the row of a router's only neighbour says against it.
+fn why(world: &World, router: usize) -> String {
+    let rows = question::value(world.at(router).neighbours(world.now));
+    assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
+    rows[0]["why"].as_str().unwrap_or_default().to_owned()
+}
+
+fn lost(why: &str) -> String {
+    format!("10.255.0.2 at w0 is no neighbour any more: {why}")
+}
+
 fn full(world: &World) -> bool {
     world.states(0) == [("w0".to_owned(), "Full".to_owned())]
 }
@@ -38,7 +56,11 @@ fn another_cost_takes_no_adjacency_and_another_hello_does_as_it_was_foretold() {
     );
     world.configure(0);
     world.run(SECOND * 20);
-    assert_eq!(world.states(0), [], "the neighbour says another interval");
+    // It is heard all the same, and why it is no neighbour stands wherever somebody looks.
+    assert_eq!(world.states(0), refused());
+    assert_eq!(why(&world, 0), "its hello interval is 2 s, here 1 s");
+    assert_eq!(world.said(0), [lost("its hello interval is 2 s, here 1 s")]);
+    assert_eq!(why(&world, 1), "its hello interval is 1 s, here 2 s");
     assert_eq!(world.at(0).route(World::prefix(1)), None);
     world.configure(1);
     world.run(SECOND * 60);
@@ -67,12 +89,61 @@ fn keys_change_without_a_loss_and_who_has_none_is_no_neighbour() {
     world.keys.insert("keys".to_owned(), keys("2 md5 other"));
     world.configure(1);
     world.run(SECOND * 60);
-    assert_eq!(world.states(0), []);
-    assert_eq!(world.alarms(0), ["igp-adjacency-lost"]);
+    assert_eq!(world.states(0), refused());
+    assert_eq!(world.said(0), [lost("it knows another secret: both say key 2")]);
+    world.keys.insert("keys".to_owned(), keys("password word"));
+    world.configure(1);
+    world.run(SECOND * 20);
+    assert_eq!(why(&world, 0), "its packets have a password, here key 2");
     world.keys.clear();
     world.configure(1);
     world.run(SECOND * 60);
-    assert_eq!(world.states(0), [], "a file that is gone lets nobody in");
+    assert_eq!(world.states(1), refused(), "a file that is gone lets nobody in");
+    // Nobody speaks any more: what was heard last counts for a minute.
+    world.set_passing(0, false);
+    world.run(SECOND * 120);
+    assert_eq!(world.states(0), []);
+}
+
+#[test]
+fn a_mistake_of_an_operator_is_told_with_the_value_there_and_here() {
+    for (lines, at_0, at_1) in [
+        (
+            "dead_s = 50",
+            "its dead interval is 40 s, here 50 s",
+            "its dead interval is 50 s, here 40 s",
+        ),
+        ("network = \"point-to-point\"", BROADCAST, POINT_TO_POINT),
+    ] {
+        let mut world = two("");
+        world.own_interface = lines.to_owned();
+        world.configure(0);
+        world.run(SECOND * 100);
+        assert_eq!((why(&world, 0), why(&world, 1)), (at_0.to_owned(), at_1.to_owned()));
+        world.own_interface = String::new();
+        world.configure(0);
+        world.run(SECOND * 120);
+        assert!(full(&world), "{lines}");
+        assert_eq!((why(&world, 0), why(&world, 1)), (String::new(), String::new()), "{lines}");
+        assert_eq!(world.said(0), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn another_area_and_another_mtu_are_the_reason_and_no_interface_that_is_down() {
+    let mut world = two("");
+    world.area = "1".to_owned();
+    world.configure(0);
+    assert_eq!(world.said(0), [lost("its area is another one")]);
+    world.run(SECOND * 20);
+    assert_eq!(world.said(0), [lost("its area is 0.0.0.0, here 0.0.0.1")]);
+    world.area = "0".to_owned();
+    world.mtus[1] = 1_400;
+    (0..2).for_each(|router| world.configure(router));
+    world.run(SECOND * 60);
+    assert_eq!(why(&world, 0), "its MTU is 1400, here 1500");
+    assert_eq!(why(&world, 1), "its MTU is 1500, here 1400");
+    assert!(!full(&world));
 }
 
 #[test]
@@ -92,7 +163,8 @@ fn a_router_with_the_number_of_another_is_an_alarm_at_both() {
     world.run(SECOND * 30);
     for router in 0..2 {
         assert_eq!(world.alarms(router), ["igp-duplicate-router-id"]);
-        assert_eq!(world.states(router), []);
+        assert_eq!(world.states(router), refused());
+        assert_eq!(why(&world, router), "it has the number of this router");
     }
 }
 

@@ -44,6 +44,11 @@ pub struct World {
     pub isis_lines: String,
     /// Lines that each section of IS-IS gets.
     pub own_isis_lines: Vec<String>,
+    /// What the interfaces of the first one have in place of what all have.
+    pub own_interface: String,
+    /// The area of the first one.
+    pub area: String,
+    pub mtus: Vec<u16>,
     /// Lines that each section gets.
     pub own_lines: Vec<String>,
     /// Packets of a thousand that are lost.
@@ -68,6 +73,9 @@ impl World {
             lines: String::new(),
             isis_lines: String::new(),
             own_isis_lines: vec![String::new(); routers],
+            own_interface: String::new(),
+            area: "0".to_owned(),
+            mtus: vec![1_500; routers],
             own_lines: vec![String::new(); routers],
             loss: 0,
             sent: Vec::new(),
@@ -112,13 +120,17 @@ impl World {
     pub fn section(&self, router: usize) -> Arc<Ospf> {
         let mut text =
             format!("router_id = \"{}\"\n{}\n", Self::id(router), self.own_lines[router]);
-        text += "[[area]]\nid = \"0.0.0.0\"\n";
+        let area = if router == 0 { &*self.area } else { "0.0.0.0" };
+        text += &format!("[[area]]\nid = \"{area}\"\n");
         for (number, wire) in self.wires.iter().enumerate() {
             let Some((_, cost)) = wire.ends.iter().find(|(of, _)| *of == router) else { continue };
             let network = if wire.is_broadcast { "broadcast" } else { "point-to-point" };
+            let own = if router == 0 { &*self.own_interface } else { "" };
+            let is_said = own.contains("network");
+            let network =
+                if is_said { String::new() } else { format!("network = \"{network}\"\n") };
             text += &format!(
-                "[[area.interface]]\nname = \"w{number}\"\ncost = {cost}\nnetwork = \"{network}\"\n\
-                 {}\n",
+                "[[area.interface]]\nname = \"w{number}\"\ncost = {cost}\n{network}{own}\n{}\n",
                 self.lines
             );
         }
@@ -164,7 +176,7 @@ impl World {
                     ],
                     mac: Some(Self::mac(number, end)),
                     tags: Vec::new(),
-                    mtu: 1_500,
+                    mtu: self.mtus[router],
                     is_up: wire.is_up,
                     is_dear: false,
                 });
@@ -321,9 +333,19 @@ impl World {
         let params = [("protocol", of.name().to_owned()), ("within", to.to_string())];
         let params = params.map(|(key, value)| (key.to_owned(), value)).into();
         let ask = runtime::Ask { path: "igp/routes".to_owned(), params };
-        let rows = question::value(self.at(router).route_rows(&ask).unwrap().rows);
+        let rows = question::value(self.at(router).route_rows(&ask, |_| Some(true)).unwrap().rows);
         let rows = rows.as_array().unwrap();
         rows.iter().find(|row| row["prefix"] == to.to_string()).cloned()
+    }
+
+    /// Whether packets pass a wire, which both ends take for there.
+    pub fn set_passing(&mut self, wire: usize, passes: bool) {
+        self.wires[wire].passes = passes;
+    }
+
+    /// What its alarms say.
+    pub fn said(&self, router: usize) -> Vec<String> {
+        self.at(router).alarms(self.now).into_iter().map(|it| it.text).collect()
     }
 
     pub fn alarms(&self, router: usize) -> Vec<String> {

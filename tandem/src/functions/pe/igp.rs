@@ -31,7 +31,7 @@ pub struct Database {
     /// Only of `ospf`, or of `isis`.
     #[arg(long)]
     pub protocol: Option<String>,
-    /// Only of this area or level: `0.0.0.0`, `level-2`.
+    /// Only of this area or level: `0.0.0.0` or `0`, `level-2`.
     #[arg(long)]
     pub area: Option<String>,
     /// Only of this type: `Router`, `Network`, `Summary`, `AS External`, `LSP` …

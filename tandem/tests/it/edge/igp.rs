@@ -377,3 +377,49 @@ fn a_control_that_dies_and_comes_back_is_borne_and_no_packet_is_lost() {
     assert!(reached && said.contains(" 0% packet loss"), "{said}");
     assert!(a.routes().contains("10.9.2.1"), "{}", a.routes());
 }
+
+#[test]
+fn what_frr_and_bird_say_otherwise_is_the_reason_why_they_are_no_neighbours() {
+    let mut scene = Scene::new();
+    let [a, b, c] = [("a", 1), ("b", 2), ("c", 3)].map(|(device, net)| {
+        let own = format!("10.9.{net}.1/32");
+        Peer::new(&scene, device, &format!("10.{net}.0.2/24"), &[&own])
+    });
+    key_files(&scene);
+    let other = scene.folder.path().join("var").join("a.keys");
+    fs::write(other, "1 md5 another\n").unwrap();
+    scene.start(EDGE);
+    // BIRD's default is broadcast.
+    let _peers = [
+        a.frr(),
+        b.bird("10.255.0.3", "0.0.0.2", "broadcast", DIGESTS),
+        c.bird("10.255.0.4", "0.0.0.0", "broadcast", ""),
+    ];
+    let wanted = [
+        ("a", "refused", "it knows another secret: both say key 1"),
+        ("b", "refused", "its area is 0.0.0.2, here 0.0.0.1"),
+        ("c", "Full", "it takes the link for a broadcast one, here it is point-to-point"),
+    ];
+    let said = || {
+        let rows = scene.rows(&["igp", "neighbours"]);
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        rows.iter().map(|row| ["interface", "state", "why"].map(|key| text(row, key))).collect()
+    };
+    let wanted: Vec<[String; 3]> =
+        wanted.into_iter().map(|(at, state, why)| [at, state, why].map(str::to_owned)).collect();
+    let until = Instant::now() + LONG;
+    loop {
+        let rows: Vec<[String; 3]> = said();
+        if rows == wanted {
+            break;
+        }
+        assert!(Instant::now() < until, "{rows:?}");
+        thread::sleep(Duration::from_millis(200));
+    }
+    let logs = scene.logs();
+    for [_, _, why] in &wanted {
+        let lines =
+            logs.lines().filter(|line| line.contains("WARN") && line.contains(why.as_str()));
+        assert_eq!(lines.count(), 1, "{why}: {logs}");
+    }
+}
