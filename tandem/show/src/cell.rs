@@ -184,7 +184,7 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "minor",
         "warning",
     ];
-    const BAD: [&str; 17] = [
+    const BAD: [&str; 18] = [
         "idle",
         "down",
         "failed",
@@ -202,6 +202,7 @@ pub(crate) fn colour(state: &str) -> Option<&'static str> {
         "dead",
         "silent",
         "timed-out",
+        "refused",
     ];
     // A session of BGP that is Active tries to connect (RFC 4271 §8.2.2); an ASP or a node that is
     // active serves.

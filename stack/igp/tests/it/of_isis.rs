@@ -61,12 +61,15 @@ fn of_both_protocols_the_one_with_the_lower_distance_holds_and_the_other_waits()
     };
     assert_eq!(of(&world), Some((Protocol::Ospf, 110, 1)));
     for protocol in Protocol::ALL {
-        assert!(world.row(0, protocol, World::prefix(far)).is_some(), "{protocol:?}");
+        let row = world.row(0, protocol, World::prefix(far)).unwrap();
+        assert_eq!(row["held_by"], "ospf", "{protocol:?}");
     }
     world.own_isis_lines[0] = "distance = 90".to_owned();
     world.configure(0);
     world.run(SECOND);
     assert_eq!(of(&world), Some((Protocol::Isis, 90, 1)));
+    let row = world.row(0, Protocol::Ospf, World::prefix(far)).unwrap();
+    assert_eq!(row["held_by"], "isis");
     let v6 = world.at(0).route(World::prefix_ipv6(far)).unwrap();
     assert!(v6.ways.iter().all(|it| it.gateway.to_string().starts_with("fe80::")), "{v6:?}");
     // One of them goes: its routes are told as changed, and the other's hold.

@@ -147,6 +147,27 @@ fn another_area_and_another_mtu_are_the_reason_and_no_interface_that_is_down() {
 }
 
 #[test]
+fn an_interface_that_is_passive_says_so_and_an_area_is_named_by_one_number_as_well() {
+    let mut world = two("");
+    let lsas = |area: &str| {
+        let params = [("area".to_owned(), area.to_owned())].into();
+        let ask = runtime::Ask { path: "igp/database".to_owned(), params };
+        world.at(0).database(world.now, &ask).map(|it| it.rows.len())
+    };
+    assert_eq!((lsas("0").unwrap(), lsas("1").unwrap()), (3, 0));
+    assert_eq!(lsas("0.0.0.0").unwrap(), 3);
+    for area in ["", "-1", "4294967296", "0.0.0", "level-2"] {
+        assert!(lsas(area).is_err(), "{area}");
+    }
+    world.own_interface = "passive = true".to_owned();
+    world.configure(0);
+    world.run(SECOND);
+    assert_eq!(world.states(0), []);
+    let rows = question::value(world.at(0).interface_rows(world.now));
+    assert_eq!((&rows[0]["state"], &rows[0]["passive"]), (&"passive".into(), &true.into()));
+}
+
+#[test]
 fn a_router_with_the_number_of_another_is_an_alarm_at_both() {
     let mut world = World::new(9, 2);
     world.wire(true, &[(0, 10), (1, 10)]);
