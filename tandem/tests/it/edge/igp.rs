@@ -383,11 +383,10 @@ fn what_frr_and_bird_say_otherwise_is_the_reason_why_they_are_no_neighbours() {
     let mut scene = Scene::new();
     let [a, b, c] = [("a", 1), ("b", 2), ("c", 3)].map(|(device, net)| {
         let own = format!("10.9.{net}.1/32");
-        Peer::new(&scene, device, &format!("10.{net}.0.2/24"), &[&own])
+        Peer::new(&scene, device, &[&format!("10.{net}.0.2/24")], &[&own])
     });
-    key_files(&scene);
-    let other = scene.folder.path().join("var").join("a.keys");
-    fs::write(other, "1 md5 another\n").unwrap();
+    let keys = [("a.keys", "1 md5 another\n"), ("b.keys", "9 hmac-sha-256 secret-of-b\n")];
+    key_files(&scene, &keys);
     scene.start(EDGE);
     // BIRD's default is broadcast.
     let _peers = [
