@@ -8,6 +8,15 @@ use crate::packet::{Body, Head, Means, PacketType, Proof};
 use machine::Time;
 use std::net::Ipv4Addr;
 
+/// A packet whose header could be read.
+struct Arrived<'a> {
+    head: Head,
+    /// As long as the header says.
+    packet: &'a [u8],
+    /// With what comes behind it.
+    octets: &'a [u8],
+}
+
 impl Instance {
     /// A packet from one end to the other.
     pub(super) fn receive(
@@ -19,9 +28,10 @@ impl Instance {
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
         let (head, packet) = Head::read(octets).map_err(|_| Discard::Malformed)?;
-        let done = self.believe(now, index, ends, (&head, packet, octets), out);
-        if head.kind == PacketType::Hello {
-            self.note_hello((index, ends[0]), (&head, packet), now, done.err());
+        let arrived = Arrived { head, packet, octets };
+        let done = self.believe(now, index, ends, &arrived, out);
+        if arrived.head.kind == PacketType::Hello {
+            self.note_hello((index, ends[0]), &arrived, now, done.err());
         }
         done
     }
@@ -31,9 +41,10 @@ impl Instance {
         now: Time,
         index: u32,
         ends: [Ipv4Addr; 2],
-        (head, packet, octets): (&Head, &[u8], &[u8]),
+        arrived: &Arrived<'_>,
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
+        let Arrived { head, packet, octets } = arrived;
         self.check(index, ends, head)?;
         let [source, _] = ends;
         let settings = &self.interfaces.get(&index).ok_or(Discard::Interface)?.settings;
@@ -56,11 +67,12 @@ impl Instance {
     /// Keeps of a hello what it was not believed for, or what is odd of one that was.
     fn note_hello(
         &mut self,
-        (index, source): NeighbourId,
-        (head, packet): (&Head, &[u8]),
+        from: NeighbourId,
+        arrived: &Arrived<'_>,
         at: Time,
         discarded: Option<Discard>,
     ) {
+        let (Arrived { head, packet, .. }, (index, source)) = (arrived, from);
         let Some(interface) = self.interfaces.get(&index) else { return };
         let settings = &interface.settings;
         let Ok(Body::Hello(hello)) = Body::read(head.kind, packet) else { return };
@@ -76,7 +88,7 @@ impl Instance {
             None => interface.misunderstood(source, &hello),
         };
         if let Some(why) = why {
-            return self.doubt((index, source), head.router, at, why);
+            return self.doubt(from, head.router, at, why);
         }
         // What a description says, hellos do not take back.
         let is_over = |it: &mut Doubted| it.source == source && !matches!(it.why, Doubt::Mtu(..));
