@@ -8,7 +8,7 @@
 //! | comment | before | means |
 //! |---|---|---|
 //! | `site: rr.toml` | `toml` | this is that file |
-//! | | `console` | that site runs: of the page, of `tandem/tests/it/pages/PAGE/`, or of docs/ |
+//! | | `console` | that site runs alone: of the page, `tandem/tests/it/pages/PAGE/`, or of docs/ |
 //! | `part of: rr.toml` | `toml` | checked behind that file; else behind the page's first site |
 //! | `file: link.toml` | any | this is that file, and no site |
 //! | `before: COMMANDS` | `toml`, `console` | run first, beside the site: addresses, keys, peers |
@@ -133,16 +133,17 @@ impl Reader {
         }
     }
 
-    /// Starts the site that a box needs, unless it runs.
+    /// Starts the site that a box needs, unless it runs; another one of the page ends.
     fn start(&mut self, name: &str) {
-        match &self.site {
-            Some(running) => assert_eq!(running, name, "{}: one site a page", self.page),
-            None => {
-                self.save(name, &self.text_of(name));
-                self.shell.done(&in_its_terminal(&format!("tandem run {name}")));
-                self.site = Some(name.to_owned());
-            }
+        if self.site.as_deref() == Some(name) {
+            return;
         }
+        if self.site.is_some() {
+            self.shell.done("kill $SITE; wait $SITE || true");
+        }
+        self.save(name, &self.text_of(name));
+        self.shell.done(&in_its_terminal(&format!("tandem run {name}")));
+        self.site = Some(name.to_owned());
     }
 
     fn run(&mut self, block: &Block, shows: Option<&str>) {
@@ -178,7 +179,7 @@ fn in_its_terminal(line: &str) -> String {
     let stays = STAYS.iter().any(|start| command.starts_with(start)) && !is_in_the_background;
     match (stays, command.strip_prefix("tandem run ")) {
         (true, Some(site)) => {
-            format!("{command} >site.log 2>&1 &\ntandem ctl --site {site} wait")
+            format!("{command} >site.log 2>&1 &\nSITE=$!\ntandem ctl --site {site} wait")
         }
         (true, None) => format!("{command} >other.log 2>&1 &\nsleep 1; kill -0 $!"),
         (false, _) => line.to_owned(),
