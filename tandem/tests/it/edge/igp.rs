@@ -353,7 +353,7 @@ fn an_edge_frr_and_bird_learn_each_others_routes_and_packets_follow() {
     let [of_a, of_b] = captures;
     of_a.check("10.1.0.1");
     of_b.check("10.2.0.1");
-    assert!(c.routes().contains("10.9.2.1"), "{}", c.routes());
+    awaited("that the other area knows all", || c.routes().contains("10.9.2.1"));
 }
 
 #[test]
