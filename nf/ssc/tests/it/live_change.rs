@@ -193,5 +193,6 @@ fn a_target_that_was_down_takes_calls_when_it_is_probed_no_more() {
     assert!(world.ask("alarms", &[]).as_array().unwrap().is_empty());
     world.sent.clear();
     world.receive(ALICE, ACCESS, &Caller::new("u1").request("INVITE", "", SDP));
+    world.expect(ALICE, "SIP/2.0 100");
     world.expect(BOB, "INVITE");
 }
