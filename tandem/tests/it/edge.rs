@@ -434,14 +434,22 @@ address = "10.8.0.2"
 mac = "02:00:00:00:08:02"
 "#;
 
-/// Sends five frames of scapy's by `eth0`.
-const SEND: &str = "import sys\nfrom scapy.all import *\n\
-    frame = eval(sys.argv[1])\nsendp(frame, iface='eth0', count=5, inter=0.01, verbose=False)\n";
+/// Sends each of these frames of scapy's five times by `eth0`. One program sends all: scapy takes
+/// seconds to begin.
+const SEND: &str = "import sys\nfrom scapy.all import *\nfor frame in sys.argv[1:]:\n    \
+    sendp(eval(frame), iface='eth0', count=5, inter=0.01, verbose=False)\n";
 
 impl Host {
-    fn send(&self, frame: &str) {
-        let said = self.run(&["/usr/bin/python3", "-c", SEND, frame]);
+    fn send(&self, frames: &[&str]) {
+        let said = self.run(&[&["/usr/bin/python3", "-c", SEND], frames].concat());
         assert!(said.status.success(), "scapy (make setup): {}", words(&said.stderr));
+    }
+
+    /// Sends a packet of IP to a MAC with each of these tags.
+    fn send_tagged(&self, mac: &str, tags: &[&str], ip: &str) {
+        let frame = |tags: &&str| format!("Ether(dst='{mac}')/{tags}{ip}");
+        let frames: Vec<String> = tags.iter().map(frame).collect();
+        self.send(&frames.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     /// What tshark says of the packets of a filter that come while `meanwhile` runs: these fields
@@ -493,12 +501,17 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     }
     scene.start(TAGGED);
     let until = Instant::now() + LONG;
+    let is_up = |row: &&Value| row["up"] == true;
+    let up = || scene.rows(&["plane", "ports"]).iter().filter(is_up).count();
+    while up() < 2 && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+    }
     let asks = "Ether(dst='ff:ff:ff:ff:ff:ff')/Dot1Q(vlan=7)\
          /ARP(hwsrc='02:00:00:00:07:02',psrc='10.7.0.2',pdst='10.7.0.1')";
     let fields = ["vlan.id", "arp.src.proto_ipv4"];
     let mut answers = Vec::new();
     while answers.is_empty() && Instant::now() < until {
-        answers = a.hears("arp.opcode == 2", 1, &fields, || a.send(asks));
+        answers = a.hears("arp.opcode == 2", 1, &fields, || a.send(&[asks]));
     }
     assert!(!answers.is_empty() && answers.iter().all(|it| it == "7\t10.7.0.1"), "{answers:?}");
     let mac = |device: &str| {
@@ -511,19 +524,18 @@ fn vlans_and_pairs_of_them_are_what_scapy_and_tshark_take_them_for() {
     let fields = [&fields[..], &["ip.checksum.status", "_ws.malformed"]].concat();
     let heard = b.hears("udp", 5, &fields, || {
         let ip = "IP(src='10.7.0.2',dst='10.8.0.2')/UDP(sport=5,dport=4000)/'tagged'";
-        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7,prio=5)/{ip}", mac("a")));
-        // Nobody's VLAN, nobody's pair, and no tag at all.
-        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=6,prio=5)/{ip}", mac("a")));
-        a.send(&format!("Ether(dst='{}')/Dot1Q(vlan=7)/Dot1Q(vlan=9)/{ip}", mac("a")));
-        a.send(&format!("Ether(dst='{}')/{ip}", mac("a")));
+        // The last ones: nobody's VLAN, nobody's pair, and no tag at all.
+        let tags =
+            ["Dot1Q(vlan=7,prio=5)/", "Dot1Q(vlan=6,prio=5)/", "Dot1Q(vlan=7)/Dot1Q(vlan=9)/", ""];
+        a.send_tagged(&mac("a"), &tags, ip);
     });
     // Priorities end with their link.
     assert_eq!(heard, ["8\t0\t9\t0\t63\t5,4000\t1\t"; 5]);
     let heard = a.hears("udp", 5, &fields, || {
         let ip = "IP(src='10.8.0.2',dst='10.7.0.2',ttl=9)/UDP(sport=6,dport=4001)/'tagged'";
-        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=9)/{ip}", mac("b")));
-        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/Dot1Q(vlan=7)/{ip}", mac("b")));
-        b.send(&format!("Ether(dst='{}')/Dot1AD(vlan=8,prio=3)/{ip}", mac("b")));
+        let outer = "Dot1AD(vlan=8,prio=3)/";
+        let tags = ["Dot1Q(vlan=9)/", "Dot1Q(vlan=7)/", ""].map(|inner| format!("{outer}{inner}"));
+        b.send_tagged(&mac("b"), &tags.each_ref().map(String::as_str), ip);
     });
     assert_eq!(heard, ["\t\t7\t0\t8\t6,4001\t1\t"; 5]);
     assert_eq!(scene.refusals(), Vec::<Value>::new());

@@ -3,7 +3,7 @@
 use super::job::Job;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,11 +34,15 @@ pub struct Program {
 impl Program {
     /// What runs it with these words.
     pub fn job(&self, words: &[&str]) -> Job {
-        Job::new(&self.name, &self.executable)
+        let job = Job::new(&self.name, &self.executable)
             .words(words.iter().copied())
             .within(self.folder.clone())
             .variable("CARGO_MANIFEST_DIR", self.folder.as_os_str())
-            .variable("CARGO", &cargo())
+            .variable("CARGO", &cargo());
+        match self.starts_tandem() {
+            true => job.variable("RUST_TEST_THREADS", OsStr::new(&waiting_tests().to_string())),
+            false => job,
+        }
     }
 
     fn starts_tandem(&self) -> bool {
@@ -71,6 +75,12 @@ impl Program {
             folder: folder.to_owned(),
         })
     }
+}
+
+/// How many tests run at once of a program whose tests start others and mostly wait for them: a test
+/// takes a third of a core.
+fn waiting_tests() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The cargo that runs this program.
