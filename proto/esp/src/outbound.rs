@@ -28,7 +28,8 @@ pub struct Outbound {
     block: u32,
     /// Whether a further grant was asked for.
     asked: bool,
-    seed: Seed,
+    /// Of CBC alone.
+    seed: Option<Box<Seed>>,
     tunnel: Option<Box<Tunnel>>,
     udp: Option<Udp>,
     meter: Meter,
@@ -95,6 +96,7 @@ impl Outbound {
             Mode::Transport => None,
             Mode::Tunnel(tunnel) => Some(Box::new(tunnel)),
         };
+        let seed = keys.transform().algorithm.is_cbc().then(|| Box::new(Seed(seed)));
         Ok(Self {
             keys,
             spi: parameters.spi,
@@ -104,7 +106,7 @@ impl Outbound {
             last,
             block: parameters.block,
             asked: false,
-            seed: Seed(seed),
+            seed,
             tunnel,
             udp: parameters.udp,
             meter: Meter::new(lifetime, Usage::default()),
@@ -222,6 +224,7 @@ impl Outbound {
     pub fn size(&self) -> usize {
         size_of::<Self>()
             + self.keys.size()
+            + self.seed.as_ref().map_or(0, |it| size_of_val(&**it))
             + self.tunnel.as_ref().map_or(0, |it| size_of_val(&**it))
             + self.meter.size()
             + self.carried.size()
@@ -401,11 +404,10 @@ impl Outbound {
     /// The IV of CBC must not be foreseen: it is the number, SPI and a secret seed, encrypted as a
     /// first block under an IV of zeros (SP 800-38A appendix C).
     fn iv(&self, number: u64) -> ([u8; 16], [u8; 16]) {
-        let algorithm = self.transform().algorithm;
         let unique = (number ^ u64::from(self.spi.0) << 32).to_be_bytes();
         let (mut field, mut iv) = ([0; 16], [0; 16]);
-        if algorithm.is_cbc() {
-            field = self.seed.0;
+        if let Some(seed) = &self.seed {
+            field = seed.0;
             for (octet, other) in field.iter_mut().zip(unique) {
                 *octet ^= other;
             }

@@ -88,13 +88,14 @@ pub fn unprotected(asked: Asked, client: &List, own: &Preference) -> Result<Choi
 }
 
 /// A request that came under protection: the lists are those of the agreement. Every request has
-/// Security-Verify; Security-Client is looked at in a REGISTER, whose answer agrees anew.
+/// Security-Verify; Security-Client is looked at in a REGISTER, whose answer agrees anew. No list
+/// of Security-Verify: it is, octet for octet, one that was agreed to before.
 ///
 /// # Errors
 /// Why it is refused.
 pub fn protected(
     asked: Asked,
-    lists: (&List, &List),
+    lists: (&List, Option<&List>),
     agreed: (&Kept, &Kept),
     is_register: bool,
 ) -> Result<(), Refused> {
@@ -105,11 +106,13 @@ pub fn protected(
     if asked.vias > 1 {
         return Err(Refused::NotFirstHop);
     }
-    if verify.is_empty() {
-        return Err(Refused::NoVerify);
-    }
-    if !agreed_server.is_same(&Kept::of(verify)) {
-        return Err(Refused::OtherVerify);
+    if let Some(verify) = verify {
+        if verify.is_empty() {
+            return Err(Refused::NoVerify);
+        }
+        if !agreed_server.is_same(&Kept::of(verify)) {
+            return Err(Refused::OtherVerify);
+        }
     }
     if is_register && client.is_empty() {
         return Err(Refused::NoClient);

@@ -14,6 +14,7 @@ use machine::{Duration, Time};
 use runtime::PortId;
 use secagree::{Choice, Ipsec, Kept};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// A set outlives its registration by this (TS 24.229 §5.2.2).
@@ -137,6 +138,8 @@ pub(crate) struct Set {
     pub client: Kept,
     pub server: Kept,
     pub choice: Option<Choice>,
+    /// What stood in the Security-Verify that was agreed to last.
+    pub verified: Option<NonZeroU64>,
     /// Our address.
     pub local: IpAddr,
     /// The phone's address inside; its own view, where a NAT stands between.
@@ -164,6 +167,7 @@ impl Default for Set {
             client: Kept::default(),
             server: Kept::default(),
             choice: None,
+            verified: None,
             local: nowhere,
             inside: nowhere,
             is_behind_nat: false,

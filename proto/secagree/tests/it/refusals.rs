@@ -39,7 +39,7 @@ fn lists_that_have_changed_on_the_way_are_refused() {
     let none = List::default();
     let is = |asked, client: &List, verify: &List, is_register| {
         let agreed = [&list(PHONE), &server].map(Kept::of);
-        protected(asked, (client, verify), (&agreed[0], &agreed[1]), is_register).err()
+        protected(asked, (client, Some(verify)), (&agreed[0], &agreed[1]), is_register).err()
     };
     assert_eq!(is(RIGHT, &client, &server, true), None);
     assert_eq!(is(RIGHT, &none, &server, false), None, "an INVITE has no Security-Client");
