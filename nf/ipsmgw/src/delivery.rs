@@ -203,8 +203,10 @@ impl Delivery {
     }
 
     fn looked(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
-        if let Answer::Row(Some(Row::Subscriber(subscriber))) = answer {
-            self.subscriber = Some(subscriber);
+        match answer {
+            Answer::Row(Some(Row::Subscriber(subscriber))) => self.subscriber = Some(subscriber),
+            Answer::Row(_) => {}
+            Answer::Failed => return self.refuse(Refused::of(Error::SystemFailure), None, step),
         }
         let Some(msisdn) = self.msisdn() else {
             return self.refuse(Refused::of(Error::SystemFailure), None, step);

@@ -112,7 +112,11 @@ impl Routing {
             (State::Queued, Event::Turn) => self.give(step),
             (State::Waiting, Event::Turn) => self.look(step),
             (State::Waiting, Event::Stored(Answer::Row(row))) => self.wait(row, step),
-            (State::Waiting | State::Keeping, Event::Stored(_)) => {
+            // A fault of the store says nothing about the subscriber.
+            (State::Waiting | State::Keeping, Event::Stored(Answer::Failed)) => {
+                self.refuse(Refused::of(Error::SystemFailure), step)
+            }
+            (State::Keeping, Event::Stored(Answer::Row(_))) => {
                 self.refuse(Refused::absent(DEREGISTERED), step)
             }
             _ => false,
@@ -120,6 +124,11 @@ impl Routing {
     }
 
     fn looked(&mut self, answer: &Answer, step: &mut Step<'_>) -> bool {
+        // Nobody is sent past this gateway, or told that the subscriber is away, because the store
+        // does not answer.
+        if *answer == Answer::Failed {
+            return self.refuse(Refused::of(Error::SystemFailure), step);
+        }
         let network = step.settings().network(&self.msisdn);
         let by_ip = network.is_some_and(|it| it.ways.contains(&Way::PacketSwitched));
         self.is_registered = by_ip && matches!(answer, Answer::Row(Some(Row::Subscriber(_))));

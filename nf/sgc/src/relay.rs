@@ -128,7 +128,7 @@ impl Gateway {
         }
         self.tell_management(&transfer);
         let mut wants = Vec::new();
-        let segment = self.sccp.segment_comes(now, &transfer);
+        let segment = self.sccp.segment_comes(now, from, &transfer);
         if !found.transfer(now, &mut self.sccp, from, transfer, &mut wants) {
             self.metrics.add(Metric::Circular, 1);
         }

@@ -6,6 +6,7 @@ use config::{Issue, keys};
 use machine::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::path::Path;
 use tls::TlsSpec;
 
@@ -165,11 +166,13 @@ impl StoreKeys {
     pub fn is_open(&self) -> bool {
         let is_near = |it: &String| {
             let host = it.rsplit_once(':').map_or(it.as_str(), |it| it.0);
-            host == "localhost" || host.starts_with("127.") || host == "[::1]"
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse().is_ok_and(|it: IpAddr| it.is_loopback())
         };
+        // The nodes that are written tell of all others, which are spoken with as well.
         self.backend == BackendKey::Cassandra
             && self.tls_roots.is_none()
-            && !self.nodes.iter().all(is_near)
+            && !(self.replication == 1 && self.nodes.iter().all(is_near))
     }
 
     /// Finds what is wrong; paths begin inside the table.
@@ -225,7 +228,7 @@ impl StoreKeys {
 /// The first line of a file, whatever its length: a ring makes its own rules for passwords.
 fn password(directory: &Path, name: &str) -> Result<Password, keys::Unusable> {
     let text = keys::text(directory, name)?;
-    Ok(Password::new(text.lines().next().unwrap_or_default().trim()))
+    Ok(Password::new(text.lines().next().unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -268,7 +271,10 @@ mod tests {
             ..StoreKeys::default()
         };
         assert!(keys("10.0.0.1:9042").is_open());
-        assert!(!keys("127.0.0.2:9042").is_open() && !StoreKeys::default().is_open());
+        let is_open = |nodes, replication| StoreKeys { replication, ..keys(nodes) }.is_open();
+        assert!(!is_open("127.0.0.2:9042", 1) && !is_open("[::1]:9042", 1));
+        assert!(is_open("127.0.0.2:9042", 3) && is_open("127.example.org:9042", 1));
+        assert!(!StoreKeys::default().is_open());
         let keys = keys("10.0.0.1:9042");
         assert!(keys.is_where(&StoreKeys { rows_max: 99, ..keys.clone() }));
         assert!(!keys.is_where(&StoreKeys { replication: 1, ..keys.clone() }));

@@ -4,8 +4,8 @@ use crate::promises::Promises;
 use crate::record::{BODY_MAX, KEY_MAX, Record};
 use crate::table::Table;
 use crate::words::{
-    LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE, Words,
-    number, number_of, word,
+    LOG, OPENED, REFUSED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE,
+    Words, number, number_of, refusal_of, word,
 };
 use crate::{Answer, Limits, Promise, Question, Status};
 use channel::Connect;
@@ -59,6 +59,8 @@ pub(crate) struct Embedded {
     /// A snapshot is wanted, or under way from behind a key.
     snapshot: Option<Option<Arc<[u8]>>>,
     trouble: Option<String>,
+    /// Rows that were refused are written anew up to this mark.
+    again: Option<u64>,
     unread: u64,
 }
 
@@ -80,6 +82,7 @@ impl Embedded {
             synced: 0,
             snapshot: None,
             trouble: None,
+            again: None,
             unread: 0,
         }
     }
@@ -178,6 +181,7 @@ impl Embedded {
             },
             OPENED => self.opened(number_of(content)),
             SYNCED => self.synced(number_of(content)),
+            REFUSED => self.refused(content),
             WANTED if self.snapshot.is_none() => {
                 self.snapshot = Some(None);
                 word(&mut self.words, SNAPSHOT, |_| {});
@@ -194,20 +198,39 @@ impl Embedded {
         if core::mem::replace(&mut self.is_known, true) {
             // Until there is a snapshot, the log says at least that what was refused does not
             // stand.
-            for key in core::mem::take(&mut self.refused) {
-                let stands = self.table.row(&key).map(|(row, until)| (row.to_vec(), until));
-                match &stands {
-                    Some((row, until)) => self.log(&Record::Put { key: &key, row, until: *until }),
-                    None => self.log(&Record::Take { key: &key }),
-                }
-            }
+            core::mem::take(&mut self.refused).iter().for_each(|key| self.log_anew(key));
             self.snapshot = Some(None);
             word(&mut self.words, SNAPSHOT, |_| {});
         }
     }
 
+    /// Says again what stands under a key.
+    fn log_anew(&mut self, key: &[u8]) {
+        let stands = self.table.row(key).map(|(row, until)| (row.to_vec(), until));
+        match &stands {
+            Some((row, until)) => self.log(&Record::Put { key, row, until: *until }),
+            None => self.log(&Record::Take { key }),
+        }
+    }
+
+    /// One row was not taken, while others are: what was promised of it is not kept, and what
+    /// stands now is said again until it is taken.
+    fn refused(&mut self, content: &[u8]) {
+        let Some((key, why)) = refusal_of(content).filter(|_| self.state == State::Open) else {
+            return;
+        };
+        let tickets = self.promises.refused(key, &mut self.table);
+        self.answers.extend(tickets.into_iter().map(|ticket| (ticket, Answer::Failed)));
+        self.log_anew(key);
+        self.trouble = Some(format!("a row is not taken: {why}"));
+        self.again = Some(self.written);
+    }
+
     fn synced(&mut self, mark: u64) {
         self.synced = mark;
+        if self.again.is_some_and(|again| again <= mark) {
+            (self.again, self.trouble) = (None, None);
+        }
         while let Some((ticket, key)) = self.promises.kept(mark) {
             let row = self.table.get(Time::ZERO, &key).map(<[u8]>::to_vec);
             self.answers.push_back((ticket, Answer::Row(row)));
@@ -221,6 +244,7 @@ impl Embedded {
         self.trouble = Some(why);
         self.words.clear();
         (self.is_urgent, self.synced, self.snapshot) = (false, self.written, None);
+        self.again = None;
         let (tickets, mut keys) = self.promises.broken(&mut self.table);
         self.refused.append(&mut keys);
         self.answers.extend(tickets.into_iter().map(|ticket| (ticket, Answer::Failed)));
@@ -417,6 +441,47 @@ mod tests {
         let expected =
             [Record::Put { key: b"a", row: b"1", until: LATER }, Record::Take { key: b"b" }];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_row_that_is_not_taken_alone_holds_up_no_other_and_is_said_until_it_is() {
+        let mut store = opened();
+        put(&mut store, b"a", b"1", Promise::Disk);
+        let _ = flushed(&mut store);
+        store.synced(store.written);
+        store.answers.clear();
+        put(&mut store, b"a", b"2", Promise::Disk);
+        put(&mut store, b"b", b"2", Promise::Disk);
+        put(&mut store, b"c", b"2", Promise::Memory);
+        store.answers.clear();
+        let _ = flushed(&mut store);
+        let mark = store.written;
+        let refuse = |store: &mut Embedded, key: &[u8]| {
+            let mut word = Vec::new();
+            crate::words::refused(key, "nodes are away", &mut word);
+            store.heard(REFUSED, &word);
+        };
+        for key in [b"a", b"c"] {
+            refuse(&mut store, key);
+        }
+        assert_eq!(store.answer(), Some((7, Answer::Failed)));
+        store.synced(mark);
+        assert_eq!(store.answer(), Some((7, Answer::Row(Some(b"2".to_vec())))), "the other one");
+        assert!(store.is_up() && store.is_away());
+        let told = flushed(&mut store).1;
+        let told: Vec<_> = Words(&told).filter(|it| it.0 == LOG).collect();
+        let told: Vec<_> = told.iter().filter_map(|it| Some(Record::read(it.1)?.0)).collect();
+        let stands =
+            |key: &'static [u8], row: &'static [u8]| Record::Put { key, row, until: LATER };
+        assert_eq!(told, [stands(b"a", b"1"), stands(b"c", b"2")]);
+        // It is not taken again, and then it is.
+        let mark = store.written;
+        refuse(&mut store, b"c");
+        store.synced(mark);
+        assert!(store.is_away());
+        let _ = flushed(&mut store);
+        store.synced(store.written);
+        assert!(!store.is_away());
     }
 
     #[test]

@@ -48,6 +48,26 @@ impl Promises {
         Some((ticket, key))
     }
 
+    /// None of those that wait for a row of that key is kept: what stood before stands again. The
+    /// tickets of those that asked.
+    pub fn refused(&mut self, key: &[u8], table: &mut Table) -> Vec<u64> {
+        if let Some(mut all) = self.before.remove(key) {
+            match all.pop_front() {
+                Some((_, Some((row, until)))) => table.set(key, &row, until),
+                Some((_, None)) | None => drop(table.take(key)),
+            }
+        }
+        let mut tickets = Vec::new();
+        self.waiting.retain(|it| {
+            let is_of = *it.key == *key;
+            if is_of {
+                tickets.push(it.ticket);
+            }
+            !is_of
+        });
+        tickets
+    }
+
     /// None of those that wait is kept: what stood before stands again. The tickets of those that
     /// asked, and the keys of which the disk may know better.
     pub fn broken(&mut self, table: &mut Table) -> (Vec<u64>, BTreeSet<Box<[u8]>>) {

@@ -14,8 +14,8 @@ use crate::ear::{Ear, ThreadChannel};
 use authentication::Password;
 use channel::{Absent, Channel, Connect};
 use machine::Duration;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tls::TlsSpec;
 
 /// Where a ring is, and what of it is this node's.
@@ -43,10 +43,21 @@ pub struct Ring {
     pub written: Written,
 }
 
-/// The time of the last change that this process made of its own rows, microseconds; 0: none. It
-/// says nothing of where a ring is: all are equal.
+/// What this process has made of its own rows, whatever connections there were. It says nothing of
+/// where a ring is: all are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Written(Arc<AtomicU64>);
+pub struct Written(Arc<Made>);
+
+#[derive(Debug, Default)]
+struct Made {
+    /// The time of the last change, microseconds; 0: none.
+    stamp: AtomicU64,
+    /// What tells this process from others.
+    process: OnceLock<[u8; 32]>,
+}
+
+/// Another process has had the rows since: they are nobody's here until the next start.
+const LOST: u64 = u64::MAX;
 
 impl PartialEq for Written {
     fn eq(&self, _: &Self) -> bool {
@@ -58,11 +69,34 @@ impl Eq for Written {}
 
 impl Written {
     fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.stamp.load(Ordering::Relaxed)
     }
 
     fn set(&self, stamp: u64) {
-        self.0.fetch_max(stamp, Ordering::Relaxed);
+        self.0.stamp.fetch_max(stamp, Ordering::Relaxed);
+    }
+
+    /// What tells this process from others, drawn once.
+    fn process(&self) -> Result<Vec<u8>, String> {
+        let drawn = match self.0.process.get() {
+            Some(drawn) => *drawn,
+            None => {
+                let drawn = driver::random().map_err(|error| error.to_string())?;
+                *self.0.process.get_or_init(|| drawn)
+            }
+        };
+        Ok(drawn.to_vec())
+    }
+
+    /// Another process has the rows. One that has never had them may still wait for them.
+    fn lose(&self) {
+        if self.get() > 0 {
+            self.set(LOST);
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.get() == LOST
     }
 }
 

@@ -57,6 +57,10 @@ struct Waiting {
     ticket: Option<u64>,
     question: Question,
     stamp: u64,
+    /// In the order in which they were asked.
+    serial: u64,
+    /// Its number, if the ring has it.
+    number: Option<u64>,
 }
 
 /// All of them.
@@ -70,6 +74,11 @@ pub(crate) struct Shared {
     /// The key of each question that the ring has.
     under_way: BTreeMap<u64, Vec<u8>>,
     numbers: u64,
+    /// How long a question waits, whether in front or behind others of its key.
+    answer_time: Duration,
+    /// Until when each waits, by serial and key; some are over.
+    due: VecDeque<(Time, u64, Vec<u8>)>,
+    serials: u64,
     waiting: usize,
     waiting_octets: usize,
     stamp: u64,
@@ -84,10 +93,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub fn new(limits: Limits, own: Vec<Vec<u8>>, port: PortId) -> Self {
+    pub fn new(limits: Limits, own: Vec<Vec<u8>>, answer_time: Duration, port: PortId) -> Self {
         Self {
             own,
             port,
+            answer_time,
+            due: VecDeque::new(),
+            serials: 0,
             copies: Table::new(limits.rows_max, limits.octets_max),
             lanes: BTreeMap::new(),
             under_way: BTreeMap::new(),
@@ -116,7 +128,8 @@ impl Shared {
 
     pub fn ask(&mut self, now: Time, ticket: u64, question: Question) {
         self.stamp = (self.stamp + 1).max(now.as_micros());
-        let asked = Waiting { ticket: Some(ticket), question, stamp: self.stamp };
+        let asked =
+            Waiting { ticket: Some(ticket), question, stamp: self.stamp, serial: 0, number: None };
         if asked.question.key().len() > KEY_MAX || asked.question.octets() > BODY_MAX - KEY_MAX {
             return self.answers.push_back((ticket, Answer::Failed));
         }
@@ -128,14 +141,17 @@ impl Shared {
         let key = asked.question.key();
         if self.late.contains_key(key) && !self.lanes.contains_key(key) {
             let key = key.to_vec();
-            self.tell_late(&key);
+            self.tell_late(now, &key);
         }
-        self.wait(asked);
+        self.wait(now, asked);
     }
 
     /// Puts a question into the lane of its key, and asks it if none is in front.
-    fn wait(&mut self, asked: Waiting) {
+    fn wait(&mut self, now: Time, mut asked: Waiting) {
         let key = asked.question.key().to_vec();
+        self.serials += 1;
+        asked.serial = self.serials;
+        self.due.push_back((now + self.answer_time, self.serials, key.clone()));
         self.waiting += 1;
         self.waiting_octets += asked.question.octets();
         let lane = self.lanes.entry(key.clone()).or_default();
@@ -147,8 +163,10 @@ impl Shared {
 
     /// Asks the ring what is in front of a lane.
     fn begin(&mut self, key: &[u8]) {
-        let Some(asked) = self.lanes.get(key).and_then(VecDeque::front) else { return };
+        let lane = self.lanes.get_mut(key);
+        let Some(asked) = lane.and_then(VecDeque::front_mut) else { return };
         self.numbers += 1;
+        asked.number = Some(self.numbers);
         let what = match &asked.question {
             Question::Get(key) => What::Get(key),
             Question::Take(key) => What::Take(key),
@@ -157,6 +175,26 @@ impl Shared {
         let asked = Asked { number: self.numbers, stamp: asked.stamp, what };
         word(&mut self.words, ASKED, |out| asked.write(out));
         self.under_way.insert(self.numbers, key.to_vec());
+    }
+
+    /// Nothing waits for longer than a question may: what is over it is answered without the ring,
+    /// and an answer that comes later is nobody's.
+    fn give_up(&mut self, now: Time) {
+        while self.due.front().is_some_and(|it| it.0 <= now) {
+            let Some((_, serial, key)) = self.due.pop_front() else { return };
+            let is_over = |it: &Waiting| it.serial <= serial;
+            // Those of a lane stand in the order of their serials.
+            if !self.lanes.get(&key).and_then(VecDeque::front).is_some_and(is_over) {
+                continue;
+            }
+            let Some(asked) = self.front(&key) else { continue };
+            asked.number.inspect(|it| drop(self.under_way.remove(it)));
+            self.status.failed += 1;
+            self.status.trouble = Some("it does not answer in time".to_owned());
+            (self.again, self.failed_at) = (now + AGAIN, now);
+            self.by_itself(now, asked);
+            self.begin(&key);
+        }
     }
 
     /// The ring has answered.
@@ -189,6 +227,9 @@ impl Shared {
         }
         self.waiting -= 1;
         self.waiting_octets -= asked.question.octets();
+        if self.lanes.is_empty() {
+            self.due.clear();
+        }
         Some(asked)
     }
 
@@ -205,6 +246,10 @@ impl Shared {
             }
             return;
         };
+        // What this node wrote meanwhile without the ring is later than what that has.
+        if matches!(&asked.question, Question::Get(key) if self.late.contains_key(key)) {
+            return self.by_itself(now, asked);
+        }
         let row = match asked.question {
             Question::Put { key, row, until, .. } => {
                 if !self.copies.put(&key, &row, until) {
@@ -272,6 +317,7 @@ impl Shared {
         self.is_up = false;
         self.words.clear();
         self.under_way.clear();
+        self.due.clear();
         (self.waiting, self.waiting_octets) = (0, 0);
         self.status.trouble = Some(why.to_owned());
         for asked in core::mem::take(&mut self.lanes).into_values().flatten() {
@@ -297,7 +343,7 @@ impl Shared {
     }
 
     /// Tells the ring something of what is late.
-    fn tell_late(&mut self, key: &[u8]) {
+    fn tell_late(&mut self, now: Time, key: &[u8]) {
         let Some(stamp) = self.late.get(key).copied() else { return };
         let question = match self.copies.row(key) {
             None => Question::Take(key.to_vec()),
@@ -308,11 +354,12 @@ impl Shared {
                 promise: Promise::Memory,
             },
         };
-        self.wait(Waiting { ticket: None, question, stamp });
+        self.wait(now, Waiting { ticket: None, question, stamp, serial: 0, number: None });
     }
 
     pub fn tick(&mut self, now: Time) {
         self.copies.tick(now);
+        self.give_up(now);
         if self.is_up && self.failed_at + OVER <= now {
             self.status.trouble = None;
         }
@@ -323,7 +370,7 @@ impl Shared {
         let is_idle = |it: &&Vec<u8>| !self.lanes.contains_key(*it);
         let keys = self.late.keys().filter(is_idle).take(LATE_AT_ONCE);
         for key in keys.cloned().collect::<Vec<_>>() {
-            self.tell_late(&key);
+            self.tell_late(now, &key);
         }
     }
 
@@ -333,7 +380,8 @@ impl Shared {
         }
         let again = (self.is_up && !self.late.is_empty()).then_some(self.again);
         let over = (self.is_up && self.status.trouble.is_some()).then(|| self.failed_at + OVER);
-        self.copies.deadline().into_iter().chain(again).chain(over).min()
+        let due = self.due.front().map(|it| it.0);
+        self.copies.deadline().into_iter().chain(again).chain(over).chain(due).min()
     }
 
     pub fn answer(&mut self) -> Option<(u64, Answer)> {
@@ -369,6 +417,7 @@ mod tests {
 
     const PORT: PortId = PortId(1);
     const LIMITS: Limits = Limits { rows_max: 4, octets_max: 4_000 };
+    const ANSWER: Duration = Duration::from_millis(500);
     const LATER: Time = Time::from_millis(900_000);
 
     /// When it is from, and what it is.
@@ -454,7 +503,8 @@ mod tests {
     #[test]
     fn whatever_the_ring_does_each_question_is_answered_and_it_has_in_the_end_what_was_taken() {
         for seed in 1..400u64 {
-            let (mut shared, mut ring) = (Shared::new(LIMITS, Vec::new(), PORT), Ring::default());
+            let (mut shared, mut ring) =
+                (Shared::new(LIMITS, Vec::new(), ANSWER, PORT), Ring::default());
             let (mut state, mut model) = (seed, BTreeMap::<Vec<u8>, Option<Vec<u8>>>::new());
             let mut random = |most: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -517,7 +567,8 @@ mod tests {
 
     #[test]
     fn what_is_told_late_does_not_take_the_place_of_what_another_node_wrote_after_it() {
-        let (mut shared, mut ring) = (Shared::new(LIMITS, Vec::new(), PORT), Ring::default());
+        let (mut shared, mut ring) =
+            (Shared::new(LIMITS, Vec::new(), ANSWER, PORT), Ring::default());
         let now = Time::from_millis(1_000);
         shared.ask(now, 1, put(b"a", 1, Promise::Memory));
         assert_eq!(shared.answer(), Some((1, Answer::Row(Some(vec![1])))));
@@ -533,8 +584,33 @@ mod tests {
     }
 
     #[test]
+    fn nothing_waits_longer_than_an_answer_may_take_however_many_ask_for_one_row() {
+        let mut shared = Shared::new(LIMITS, Vec::new(), ANSWER, PORT);
+        let now = Time::from_millis(1_000);
+        let _ = written(&mut shared, now, true);
+        for n in 0..50 {
+            shared.ask(now, n, Question::Get(b"a".to_vec()));
+        }
+        shared.ask(now, 50, put(b"a", 1, Promise::Memory));
+        let words = written(&mut shared, now, true);
+        assert_eq!(shared.deadline(), Some(now + ANSWER));
+        shared.tick(now + ANSWER);
+        let answers: Vec<_> = core::iter::from_fn(|| shared.answer()).collect();
+        assert_eq!(answers.len(), 51);
+        assert_eq!(answers[50], (50, Answer::Row(Some(vec![1]))), "it is told late");
+        // What the ring says then is nobody's.
+        let mut ring = Ring::default();
+        ring.answers(&words).iter().for_each(|it| shared.answered(now + ANSWER, it));
+        assert_eq!((shared.answer(), shared.status().under_way), (None, 0));
+        settle(&mut shared, &mut ring, now + ANSWER + AGAIN);
+        shared.tick(now + ANSWER + AGAIN);
+        settle(&mut shared, &mut ring, now + ANSWER + AGAIN);
+        assert_eq!(ring.row(b"a"), Some((&[1][..], LATER)));
+    }
+
+    #[test]
     fn what_waits_for_the_ring_is_bounded_and_so_is_what_it_is_told_late() {
-        let mut shared = Shared::new(LIMITS, Vec::new(), PORT);
+        let mut shared = Shared::new(LIMITS, Vec::new(), ANSWER, PORT);
         let now = Time::from_millis(1_000);
         let _ = written(&mut shared, now, true);
         for n in 0..ASKED_MAX + 9 {

@@ -97,7 +97,7 @@ impl Store {
             Backend::Memory => (None, None),
             Backend::Journal(journal) => (Some(Arc::new(journal.clone())), None),
             Backend::Ring(ring) => {
-                let shared = Shared::new(halved(limits), ring.own.clone(), port);
+                let shared = Shared::new(halved(limits), ring.own.clone(), ring.answer_time, port);
                 // What another store of this process wrote is read with all that stands.
                 let ring = Ring { written: Written::default(), ..(**ring).clone() };
                 (Some(Arc::new(ring)), Some(shared))

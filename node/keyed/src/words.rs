@@ -30,6 +30,9 @@ pub(crate) const WANTED: u8 = b'a';
 /// To the shard: the snapshot stands; 8 octets say how many octets the journal has.
 pub(crate) const TAKEN: u8 = b't';
 
+/// To the shard: a record that the ring does not take, of a key ([`refused`]); what was promised of
+/// it is not kept.
+pub(crate) const REFUSED: u8 = b'f';
 /// To the shard: the answer of a ring to such a question ([`crate::asked::Reply`]).
 pub(crate) const REPLIED: u8 = b'e';
 
@@ -48,6 +51,20 @@ pub(crate) fn word(out: &mut Vec<u8>, letter: u8, write: impl FnOnce(&mut Vec<u8
 /// Appends a word with a number.
 pub(crate) fn number(out: &mut Vec<u8>, letter: u8, number: u64) {
     word(out, letter, |out| out.extend_from_slice(&number.to_be_bytes()));
+}
+
+/// Appends what a refusal has: octets of the key, 2 · key · why, as text.
+pub(crate) fn refused(key: &[u8], why: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&u16::try_from(key.len()).unwrap_or(u16::MAX).to_be_bytes());
+    out.extend_from_slice(key);
+    out.extend_from_slice(why.as_bytes());
+}
+
+/// The key of a refusal, and why.
+pub(crate) fn refusal_of(content: &[u8]) -> Option<(&[u8], &str)> {
+    let (length, rest) = content.split_first_chunk::<2>()?;
+    let (key, why) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+    Some((key, core::str::from_utf8(why).unwrap_or_default()))
 }
 
 /// The words of a text; ends at the first that is cut off.

@@ -3,7 +3,8 @@
 
 use crate::member::Clustered;
 use crate::post::Post;
-use m3ua::Transfer;
+use m3ua::{PeerId, Transfer};
+use machine::bucket::{Bucket, Rate};
 use machine::{Duration, Time};
 use runtime::NodeId;
 use sccp::codec::{Message, MessageType, SERVICE_INDICATOR, Unit};
@@ -15,6 +16,12 @@ const OCTETS_MAX: usize = 1 << 20;
 const OVERHEAD: usize = 128;
 /// Segments of a message that wait, at most (Q.713 §3.17).
 const SEGMENTS_MAX: usize = 15;
+/// Segments of one peer that others are told of, a second: beyond these their messages are lost with
+/// this node.
+const TOLD_PER_S: f64 = 1_000.0;
+const TOLD_AT_ONCE: u32 = 500;
+/// Peers of whom that is known, before those that are quiet are forgotten.
+const PEERS: usize = 1_024;
 /// As long as a message waits for its segments at most (Q.714, T(reass)).
 const KEPT: Duration = Duration::from_secs(20);
 
@@ -61,14 +68,17 @@ fn cost(msu: &Transfer) -> usize {
     msu.payload.len() + OVERHEAD
 }
 
-/// Segments of other nodes.
+/// Segments of other nodes, and what others are told of the peers of this one.
 #[derive(Debug, Default)]
-pub(crate) struct Segments(BTreeMap<NodeId, OfNode>);
+pub(crate) struct Segments {
+    of: BTreeMap<NodeId, OfNode>,
+    told: BTreeMap<PeerId, Bucket>,
+}
 
 impl Segments {
     /// A segment waits at a node; the first one, or another one behind it.
     fn keep(&mut self, now: Time, at: NodeId, of: SegmentsOf, is_first: bool, segment: Transfer) {
-        let node = self.0.entry(at).or_default();
+        let node = self.of.entry(at).or_default();
         if is_first {
             node.begin(now, of);
         }
@@ -81,17 +91,32 @@ impl Segments {
         node.expire(now);
     }
 
+    /// Whether others are told of one more segment of a peer: it costs each of them what it costs
+    /// here.
+    fn may_tell(&mut self, now: Time, peer: PeerId) -> bool {
+        let rate = Rate::new(TOLD_PER_S, Some(TOLD_AT_ONCE));
+        if self.told.len() > PEERS {
+            self.told.retain(|_, it| !it.is_rested(now)); // some have gone
+        }
+        let bucket = self.told.entry(peer).or_default();
+        let may = bucket.has_room(now, rate);
+        if may {
+            bucket.take(now, rate);
+        }
+        may
+    }
+
     /// A message waits at that node no more.
     fn forget(&mut self, at: NodeId, of: &SegmentsOf) {
-        if let Some(node) = self.0.get_mut(&at) {
+        if let Some(node) = self.of.get_mut(&at) {
             node.remove(of);
         }
     }
 
     /// What waits of a message elsewhere: it waits here from now on.
     fn take(&mut self, now: Time, of: &SegmentsOf) -> Vec<Transfer> {
-        self.0.values_mut().for_each(|it| it.expire(now));
-        self.0.values_mut().find_map(|it| it.remove(of)).unwrap_or_default()
+        self.of.values_mut().for_each(|it| it.expire(now));
+        self.of.values_mut().find_map(|it| it.remove(of)).unwrap_or_default()
     }
 }
 
@@ -102,6 +127,7 @@ pub struct Segment {
     msu: Transfer,
     /// Others know of the message.
     was_waiting: bool,
+    may_tell: bool,
     /// Those that waited at another node and wait here now.
     pub before: Vec<Transfer>,
 }
@@ -120,8 +146,15 @@ fn read(msu: &Transfer) -> Option<(SegmentsOf, bool)> {
 }
 
 impl Clustered {
-    /// An MSU comes, which may be a segment: what waits for it at another node is to wait here.
-    pub fn segment_comes(&mut self, now: Time, node: &Node, msu: &Transfer) -> Option<Segment> {
+    /// An MSU comes from a peer, which may be a segment: what waits for it at another node is to wait
+    /// here.
+    pub fn segment_comes(
+        &mut self,
+        now: Time,
+        node: &Node,
+        from: PeerId,
+        msu: &Transfer,
+    ) -> Option<Segment> {
         let (of, is_first) = read(msu)?;
         let was_waiting = node.awaits(&of);
         let mut before = match was_waiting {
@@ -132,12 +165,16 @@ impl Clustered {
             before.clear();
         }
         let was_waiting = was_waiting || !before.is_empty();
-        Some(Segment { of, msu: msu.clone(), was_waiting, before })
+        let may_tell = self.segments.may_tell(now, from);
+        Some(Segment { of, msu: msu.clone(), was_waiting, may_tell, before })
     }
 
     /// It has come: the others hear that it waits, or that its message does no more.
     pub fn segment_came(&mut self, node: &Node, it: Segment) {
         if node.awaits(&it.of) {
+            if !it.may_tell {
+                return;
+            }
             for segment in it.before.into_iter().chain([it.msu]) {
                 self.tell_all(&Post::Segment(segment));
             }
@@ -214,13 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_floods_is_told_of_no_more_and_another_one_is() {
+        let mut all = Segments::default();
+        let now = Time::from_millis(1_000);
+        let told = (0..9_000).filter(|_| all.may_tell(now, PeerId::of_numbers(1, 0))).count();
+        assert!((400..=600).contains(&told), "{told}");
+        assert!(all.may_tell(now, PeerId::of_numbers(2, 0)));
+        assert!(all.may_tell(now + Duration::from_secs(1), PeerId::of_numbers(1, 0)));
+    }
+
+    #[test]
     fn of_too_many_the_oldest_are_forgotten() {
         let mut all = Segments::default();
         for number in 0..2_000 {
             all.keep(Time::from_millis(number), NODE, message(number as u32), true, segment(1_000));
         }
         let now = Time::from_millis(2_000);
-        assert!(all.0.values().all(|it| it.octets <= OCTETS_MAX));
+        assert!(all.of.values().all(|it| it.octets <= OCTETS_MAX));
         assert!(
             all.take(now, &message(0)).is_empty() && !all.take(now, &message(1_999)).is_empty()
         );

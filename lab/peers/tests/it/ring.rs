@@ -169,8 +169,9 @@ fn who_lost_its_rows_to_another_process_takes_nothing_away_of_what_that_wrote() 
     assert!(first.put("m1", "of the first", 600, Promise::Disk));
     node.pause().unwrap();
     assert!(!first.put("m2", "refused", 600, Promise::Disk));
+    // The first one cannot say for twelve seconds that it is there, and then another one has them.
+    std::thread::sleep(std::time::Duration::from_secs(8));
     node.resume();
-    // Another process waits until those of the first one are given up.
     let mut second = World::with(LIMITS, Backend::Ring(Box::new(second)));
     second.until(|it| {
         it.now += Duration::from_millis(20);

@@ -4,8 +4,8 @@ use crate::config::sccp::SubsystemUser;
 use crate::sccp_node::{SccpNode, source};
 use crate::shards::Spread;
 use cluster::{Post, aborted};
-use m3ua::Transfer;
 use m3ua::codec::PointCode;
+use m3ua::{PeerId, Transfer};
 use machine::Time;
 use runtime::NodeId;
 use sccp::{In, Unitdata};
@@ -73,8 +73,13 @@ impl SccpNode {
     }
 
     /// An MSU comes, which may be a segment: what waits for it at another node waits here now.
-    pub(crate) fn segment_comes(&mut self, now: Time, msu: &Transfer) -> Option<cluster::Segment> {
-        let segment = self.clustered.as_mut()?.segment_comes(now, &self.node, msu)?;
+    pub(crate) fn segment_comes(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        msu: &Transfer,
+    ) -> Option<cluster::Segment> {
+        let segment = self.clustered.as_mut()?.segment_comes(now, &self.node, from, msu)?;
         self.extend_queue(segment.before.iter().cloned().map(In::Transfer));
         Some(segment)
     }

@@ -2,8 +2,10 @@
 
 use super::rows::Rows;
 use super::schema::text;
+use super::{Ring, Written};
 use machine::Duration;
 use scylla::response::query_result::QueryResult;
+use scylla::statement::SerialConsistency;
 use scylla::statement::prepared::PreparedStatement;
 use scylla::value::{CqlValue, Row};
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub(super) struct Lease {
     rows: Arc<Rows>,
     owner: String,
     process: Vec<u8>,
+    written: Written,
     take: PreparedStatement,
     keep: PreparedStatement,
     give: PreparedStatement,
@@ -32,16 +35,20 @@ impl Lease {
     ///
     /// # Errors
     /// Another process has it, or the ring does not answer.
-    pub async fn take(rows: &Arc<Rows>, owner: &str) -> Result<Self, String> {
+    pub async fn take(rows: &Arc<Rows>, ring: &Ring) -> Result<Self, String> {
+        let owner = &ring.owner;
         let session = &rows.session;
         let prepare = async |words: String| {
             let mut made = session.prepare(words).await.map_err(text)?;
             made.set_request_timeout(Some(EVERY));
+            // One process in all data centres, not one in each.
+            made.set_serial_consistency(Some(SerialConsistency::Serial));
             Ok::<_, String>(made)
         };
         let lease = Self {
-            owner: owner.to_owned(),
-            process: driver::random().map_err(text)?.to_vec(),
+            owner: owner.clone(),
+            process: ring.written.process()?,
+            written: ring.written.clone(),
             take: prepare(format!(
                 "INSERT INTO lease (owner, process) VALUES (?, ?) IF NOT EXISTS USING TTL {TIME_S}"
             ))
@@ -68,7 +75,11 @@ impl Lease {
         let done = self.rows.session.execute_unpaged(&self.take, values).await;
         let (is_applied, holder) = outcome(done.map_err(text)?)?;
         // An answer may have been lost after it was carried out.
-        Ok(is_applied || holder.is_some_and(|it| it == self.process))
+        let is_own = is_applied || holder.is_some_and(|it| it == self.process);
+        if !is_own {
+            self.written.lose();
+        }
+        Ok(is_own)
     }
 
     /// Keeps it for as long as that can be done; why no longer.
@@ -83,6 +94,7 @@ impl Lease {
             match done.map_err(text).and_then(outcome) {
                 Ok((true, _)) => kept = begun,
                 Ok((false, Some(_))) => {
+                    self.written.lose();
                     return format!("another process has taken the rows of `{}`", self.owner);
                 }
                 Ok((false, None)) => {

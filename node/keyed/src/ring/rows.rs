@@ -1,5 +1,5 @@
-//! What is asked of the ring, by prepared statements: each is at LOCAL_QUORUM and may be sent
-//! twice.
+//! What is asked of the ring, by prepared statements: each is at LOCAL_QUORUM (QUORUM where no data
+//! centre is named) and may be sent twice.
 
 use super::Ring;
 use super::schema::{bring_up_to_date, text};
@@ -57,6 +57,9 @@ pub(super) struct Change {
     pub stamp: u64,
 }
 
+/// A key, its octets, until when, microseconds of the change.
+type OwnRow = (Vec<u8>, Option<Vec<u8>>, Option<i64>, Option<i64>);
+
 impl Rows {
     /// Connects, and makes the tables where there are none.
     pub async fn open(ring: &Ring) -> Result<Self, String> {
@@ -105,12 +108,16 @@ impl Rows {
         let parts = (0..PARTS).map(|part| async move {
             let part = part_number(part);
             let pages = self.session.execute_iter(self.own_read.clone(), (owner, part)).await;
-            let rows = pages.map_err(text)?.rows_stream::<(Vec<u8>, Vec<u8>, i64, i64)>();
+            let rows = pages.map_err(text)?.rows_stream::<OwnRow>();
             rows.map_err(text)?.try_collect::<Vec<_>>().await.map_err(text)
         });
         let mut parts = stream::iter(parts).buffer_unordered(READ_AT_ONCE);
         while let Some(rows) = parts.next().await {
+            // Fields are null where two changes of one row met, or somebody else writes.
             for (key, row, until, written) in rows? {
+                let (Some(row), Some(until), Some(written)) = (row, until, written) else {
+                    continue;
+                };
                 let until = Time::from_nanos(u64::try_from(until).unwrap_or_default());
                 let written = u64::try_from(written).unwrap_or_default();
                 take(Standing { key, row, until, written });
@@ -189,8 +196,14 @@ async fn connect(ring: &Ring) -> Result<Session, String> {
     if let Some(name) = &ring.datacenter {
         policy = policy.prefer_datacenter(name.clone());
     }
+    // Whoever is asked, of whatever data centre: a quorum of one of them would not know what a
+    // quorum of another one has taken.
+    let consistency = match ring.datacenter {
+        Some(_) => Consistency::LocalQuorum,
+        None => Consistency::Quorum,
+    };
     let profile = ExecutionProfile::builder()
-        .consistency(Consistency::LocalQuorum)
+        .consistency(consistency)
         .serial_consistency(Some(SerialConsistency::LocalSerial))
         .request_timeout(Some(ring.answer_time))
         .load_balancing_policy(policy.build())

@@ -8,8 +8,8 @@ use crate::asked::{Asked, Reply};
 use crate::ear::Ear;
 use crate::record::Record;
 use crate::words::{
-    ASKED, LOG, OPENED, REPLIED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WHOLE,
-    Words, number, number_of, word,
+    ASKED, LOG, OPENED, REFUSED, REPLIED, ROW, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WHOLE,
+    Words, number, number_of, refused, word,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -25,15 +25,20 @@ const UNDER_WAY_MAX: usize = 1_024;
 /// A change of an own row is tried again so soon, for so long.
 const AGAIN: Duration = Duration::from_millis(200);
 const GIVE_UP: Duration = Duration::from_secs(5);
+/// A row that is of later than this from now counts for no clock: no two are so far apart.
+const CLOCKS_APART_US: u64 = 86_400_000_000;
 /// Octets that are told at once of what stood.
 const PIECE: usize = 1 << 18;
 
 enum Done {
-    /// An own row is changed.
-    Changed(u64, Result<(), String>),
+    /// An own row is changed, or the ring does not take the change.
+    Changed(u64, Result<(), Refused>),
     /// The words of an answer.
     Replied(Vec<u8>),
 }
+
+/// A change that the ring has not taken: the key, and why.
+struct Refused(Vec<u8>, String);
 
 /// Speaks with the ring until nobody wants it any more.
 ///
@@ -45,9 +50,12 @@ pub(super) async fn run(
     jobs: UnboundedReceiver<Vec<u8>>,
 ) -> Result<(), String> {
     let rows = Arc::new(Rows::open(ring).await?);
-    let lease = Arc::new(Lease::take(&rows, &ring.owner).await?);
+    let mut worker = Worker::new(Arc::clone(&rows), ring, Arc::clone(ear));
+    if ring.own.is_empty() {
+        return worker.serve(jobs).await;
+    }
+    let lease = Arc::new(Lease::take(&rows, ring).await?);
     let mut lost = tokio::spawn(Arc::clone(&lease).keep());
-    let mut worker = Worker::new(rows, ring, Arc::clone(ear));
     let ended = tokio::select! {
         ended = worker.serve(jobs) => ended,
         why = &mut lost => Err(why.unwrap_or_else(|error| error.to_string())),
@@ -61,12 +69,16 @@ struct Worker {
     rows: Arc<Rows>,
     owner: Arc<str>,
     written: Written,
+    /// Whether rows are this node's alone.
+    has_own: bool,
     ear: Arc<Ear>,
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     marks: Marks,
-    /// Rows that stand in the ring and were not in the snapshot that is being told yet: until when,
-    /// and their sums.
-    standing: Option<BTreeMap<Vec<u8>, (Time, u32)>>,
+    /// Rows that stood in the ring when it was opened again, and were not in the snapshot that is
+    /// being told yet: until when, and their sums.
+    standing: BTreeMap<Vec<u8>, (Time, u32)>,
+    /// Keys of those that were not in it, to be taken out; none: it is not whole.
+    gone: Option<BTreeSet<Vec<u8>>>,
     stamp: u64,
     said: Vec<u8>,
 }
@@ -77,10 +89,12 @@ impl Worker {
             rows,
             owner: ring.owner.as_str().into(),
             written: ring.written.clone(),
+            has_own: !ring.own.is_empty(),
             ear,
             under_way: FuturesUnordered::new(),
             marks: Marks::default(),
-            standing: None,
+            standing: BTreeMap::new(),
+            gone: None,
             stamp: 0,
             said: Vec::new(),
         }
@@ -92,14 +106,15 @@ impl Worker {
             let has_room = self.under_way.len() < UNDER_WAY_MAX;
             tokio::select! {
                 job = jobs.recv(), if has_room => match job {
-                    Some(words) => self.take(&words).await?,
+                    Some(words) => self.take(&words),
                     None => break,
                 },
-                Some(done) = self.under_way.next() => self.done(done)?,
+                Some(done) = self.under_way.next() => self.done(done),
             }
             while let Some(Some(done)) = self.under_way.next().now_or_never() {
-                self.done(done)?;
+                self.done(done);
             }
+            self.take_out_gone();
             if let Some(mark) = self.marks.reached() {
                 number(&mut self.said, SYNCED, mark);
             }
@@ -109,27 +124,38 @@ impl Worker {
         }
         // What was told last is written yet.
         while let Some(done) = self.under_way.next().await {
-            self.done(done)?;
+            self.done(done);
         }
         Ok(())
     }
 
-    /// Tells what stands of the owner.
+    /// Tells what stands of the owner; of a ring that is opened again it is kept for the snapshot
+    /// that follows, by which memory, which knows better, puts it right.
     async fn tell_own(&mut self) -> Result<(), String> {
         let (mut piece, mut last) = (Vec::new(), 0);
         let ear = Arc::clone(&self.ear);
+        let own = self.written.get();
+        let far = now_us() + CLOCKS_APART_US;
+        let standing = &mut self.standing;
         let mut take = |it: super::rows::Standing| {
-            last = last.max(it.written);
+            if it.written < far {
+                last = last.max(it.written);
+            }
+            if own > 0 {
+                standing.insert(it.key, (it.until, crc32c::crc32c(&it.row)));
+                return;
+            }
             let record = Record::Put { key: &it.key, row: &it.row, until: it.until };
             word(&mut piece, STOOD, |out| record.write(out));
             if piece.len() >= PIECE {
                 ear.say(std::mem::take(&mut piece));
             }
         };
-        self.rows.read_own(&self.owner, &mut take).await?;
+        if self.has_own {
+            self.rows.read_own(&self.owner, &mut take).await?;
+        }
         // Memory would know better than the ring what stands, and does not: all is read by a start.
-        let own = self.written.get();
-        if own > 0 && last > own {
+        if self.written.is_lost() || own > 0 && last > own {
             let owner = &self.owner;
             return Err(format!("another process had the rows of `{owner}`: start this one again"));
         }
@@ -141,32 +167,36 @@ impl Worker {
         Ok(())
     }
 
-    async fn take(&mut self, words: &[u8]) -> Result<(), String> {
+    fn take(&mut self, words: &[u8]) {
         for (letter, content) in Words(words) {
             match letter {
                 LOG => self.change(content, false),
                 ROW => self.change(content, true),
                 SYNC_NOW | SYNC_SOON => self.marks.mark(number_of(content)),
-                SNAPSHOT => self.standing = Some(self.read_standing().await?),
                 WHOLE => {
-                    let gone = self.standing.take().unwrap_or_default();
-                    gone.into_keys().for_each(|key| self.write(key, None));
-                    number(&mut self.said, TAKEN, 0);
+                    let now = Time::from_nanos(now_us().saturating_mul(1_000));
+                    let gone = core::mem::take(&mut self.standing);
+                    let stands = gone.into_iter().filter(|it| it.1.0 > now);
+                    self.gone = Some(stands.map(|it| it.0).collect());
                 }
                 ASKED => self.ask(content),
-                _ => {}
+                _ => {} // a snapshot begins: what stood is known
             }
         }
-        Ok(())
     }
 
-    async fn read_standing(&self) -> Result<BTreeMap<Vec<u8>, (Time, u32)>, String> {
-        let mut found = BTreeMap::new();
-        let mut take = |it: super::rows::Standing| {
-            found.insert(it.key, (it.until, crc32c::crc32c(&it.row)));
-        };
-        self.rows.read_own(&self.owner, &mut take).await?;
-        Ok(found)
+    /// Takes out of the ring what the snapshot did not have, as far as there is room.
+    fn take_out_gone(&mut self) {
+        let Some(mut gone) = self.gone.take() else { return };
+        while self.under_way.len() < UNDER_WAY_MAX
+            && let Some(key) = gone.pop_first()
+        {
+            self.write(key, None);
+        }
+        match gone.is_empty() {
+            true => number(&mut self.said, TAKEN, 0),
+            false => self.gone = Some(gone),
+        }
     }
 
     /// A record of a change, or of a snapshot: what stands as it says is not written again.
@@ -176,7 +206,11 @@ impl Worker {
             Some((Record::Take { key }, _)) => (key, None),
             _ => return,
         };
-        let stands = self.standing.as_mut().and_then(|it| it.remove(key));
+        let stands = self.standing.remove(key);
+        // It stands anew: it is not taken out any more.
+        if let Some(gone) = &mut self.gone {
+            gone.remove(key);
+        }
         let is_same = |(until, sum): (Time, u32)| {
             row.as_ref().is_some_and(|it| it.1 == until && crc32c::crc32c(&it.0) == sum)
         };
@@ -196,7 +230,8 @@ impl Worker {
             loop {
                 match rows.change(&owner, &change).await {
                     Err(_) if Instant::now() < end => sleep(AGAIN).await,
-                    done => return Done::Changed(number, done),
+                    Ok(()) => return Done::Changed(number, Ok(())),
+                    Err(why) => return Done::Changed(number, Err(Refused(change.key, why))),
                 }
             }
         };
@@ -218,15 +253,17 @@ impl Worker {
         self.under_way.push(answered.boxed());
     }
 
-    fn done(&mut self, done: Done) -> Result<(), String> {
+    fn done(&mut self, done: Done) {
         match done {
             Done::Replied(words) => self.said.extend_from_slice(&words),
             Done::Changed(number, done) => {
-                done?;
+                // The others are not held up by a row whose nodes are away.
+                if let Err(Refused(key, why)) = done {
+                    word(&mut self.said, REFUSED, |out| refused(&key, &why, out));
+                }
                 self.marks.end(number);
             }
         }
-        Ok(())
     }
 }
 
