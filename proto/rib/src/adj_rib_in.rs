@@ -5,6 +5,7 @@ use crate::export::Own;
 use crate::interest::Interest;
 use crate::key::Key;
 use crate::metrics::Metrics;
+use crate::next_hops;
 use crate::peers::{Peer, is_constrained};
 use crate::policy::{Changed, Policy, Subject, Verdict, is_judged};
 use crate::sets::Content;
@@ -101,8 +102,14 @@ impl ImportContext<'_> {
         let Content { attributes, next_hop, .. } = *content;
         let newest = table.source_mut(self.number).sets;
         let about = &self.peer.neighbour;
-        let rank = Rank::read(attributes, about.kind, about.identifier, about.address)
-            .seen_with(self.metrics.of_route(0, attributes, next_hop));
+        let rank = Rank::read(attributes, about.kind, about.identifier, about.address).seen_with(
+            match &table.sets.next_hops {
+                None => self.metrics.of_route(0, attributes, next_hop),
+                Some(hops) => {
+                    next_hops::address(attributes, next_hop).map_or(Some(0), |it| hops.metric(it))
+                }
+            },
+        );
         let set = table.sets.insert(hash, content, about.kind, rank, newest);
         let source = table.source_mut(self.number);
         source.sets = set;

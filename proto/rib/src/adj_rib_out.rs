@@ -10,7 +10,7 @@ use crate::output::{Output, Sending, messages};
 use crate::peers::Peers;
 use crate::policy::is_judged;
 use crate::table::Table;
-use crate::{Bounds, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
+use crate::{Bounds, Kind, NONE, PATIENCE, PeerId, WALKS_MAX, decide};
 use bgp::codec::{RefreshKind, write_refresh};
 use bgp::family::Family;
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
@@ -318,11 +318,12 @@ impl<K: Key> Chunk<'_, K> {
     /// What has changed since.
     fn changes(&mut self, position: &mut u64) {
         let (table, log) = (self.table, &self.table.changes);
+        let looks_at_all = self.export.terms.looks_at_all();
         let changed = std::iter::from_fn(|| {
             while *position < log.end() {
-                let entry = log.at(*position);
+                let (entry, is_minor) = log.change_at(*position);
                 *position += 1;
-                if table.is_last(entry, *position - 1) {
+                if table.is_last(entry, *position - 1) && (looks_at_all || !is_minor) {
                     return Some(entry);
                 }
             }
@@ -385,7 +386,10 @@ impl<K: Key> Chunk<'_, K> {
         let mut candidates = Vec::new();
         for path in table.paths_of(entry) {
             let set = table.sets.get(table.paths[path as usize].set);
-            let metric = self.metrics.of_route(location, set.attributes(), set.next_hop());
+            let metric = match set.kind {
+                Kind::Own => Some(0),
+                _ => self.metrics.of_route(location, set.attributes(), set.next_hop()),
+            };
             if metric.is_some() {
                 candidates.push((set.rank.seen_with(metric), path));
             }

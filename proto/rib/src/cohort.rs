@@ -152,11 +152,6 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether it is told of more than a change of the best path.
-    pub(crate) const fn announces_all(&self) -> bool {
-        self.terms.add_path || self.terms.location != 0
-    }
-
     /// An entry has a path in another set now that says the same: who walks may have passed the
     /// one and not seen the other.
     pub(crate) fn note_moved(&mut self, entry: u32, sets: u32) {

@@ -11,15 +11,35 @@ use core::net::IpAddr;
 /// LOCAL_PREF of a route that has none.
 pub(crate) const LOCAL_PREF_DEFAULT: u32 = 100;
 
+/// What is compared before anything that a path says, as one number: the lesser is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Standing(u8);
+
+impl Standing {
+    /// Of this speaker itself: before all others, whatever they say. The field's weight.
+    pub(crate) const OWN: Self = Self(0);
+    /// Of a peer.
+    pub(crate) const PEERS: Self = Self(1);
+    /// Stale for long: behind all others (RFC 9494 §4.3).
+    pub(crate) const STALE: Self = Self(2);
+    /// The next hop cannot be reached: behind all others, and told to nobody.
+    pub(crate) const UNREACHABLE: Self = Self(4);
+    /// The import policy refuses it: behind all others, and told to nobody.
+    pub(crate) const REFUSED: Self = Self(8);
+
+    pub(crate) const fn has(self, one: Self) -> bool {
+        self.0 & one.0 != 0
+    }
+
+    pub(crate) const fn with(self, one: Self, is_so: bool) -> Self {
+        if is_so { Self(self.0 | one.0) } else { Self(self.0 & !one.0) }
+    }
+}
+
 /// What paths are compared by, read out of the attributes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rank {
-    /// The import policy refuses it: behind all others, and told to nobody.
-    pub(crate) is_refused: bool,
-    /// The next hop cannot be reached: behind all others, and told to nobody.
-    pub(crate) is_unreachable: bool,
-    /// Stale for long: behind all others (RFC 9494 §4.3).
-    pub(crate) is_stale: bool,
+    pub(crate) standing: Standing,
     pub(crate) local_pref: u32,
     /// The metric of AIGP; `None` is behind all (RFC 7311 §4.1).
     pub(crate) aigp: Option<u64>,
@@ -50,9 +70,7 @@ impl Rank {
     ) -> Self {
         let is_external = kind == Kind::External;
         let mut rank = Self {
-            is_refused: false,
-            is_unreachable: false,
-            is_stale: false,
+            standing: if kind == Kind::Own { Standing::OWN } else { Standing::PEERS },
             local_pref: LOCAL_PREF_DEFAULT,
             aigp: None,
             hops: 0,
@@ -76,7 +94,8 @@ impl Rank {
                     rank.neighbour = path.neighbour().unwrap_or(0);
                 }
                 AttributeType::MultiExitDisc => rank.med = number(Some(value)).unwrap_or(0),
-                AttributeType::LocalPref if !is_external => {
+                // A policy's, where the peer is external: it may say none (RFC 4271 §5.1.5).
+                AttributeType::LocalPref => {
                     rank.local_pref = number(Some(value)).unwrap_or(LOCAL_PREF_DEFAULT);
                 }
                 AttributeType::OriginatorId => {
@@ -94,7 +113,8 @@ impl Rank {
 
     /// As seen from where the next hop has that metric, or cannot be reached.
     pub(crate) fn seen_with(self, metric: Option<u32>) -> Self {
-        Self { metric: metric.unwrap_or(u32::MAX), is_unreachable: metric.is_none(), ..self }
+        let standing = self.standing.with(Standing::UNREACHABLE, metric.is_none());
+        Self { metric: metric.unwrap_or(u32::MAX), standing, ..self }
     }
 
     /// AIGP and the metric to the next hop together (RFC 7311 §4.1).
@@ -102,11 +122,34 @@ impl Rank {
         self.aigp.map_or(u64::MAX, |aigp| aigp.saturating_add(self.metric.into()))
     }
 
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.standing.has(Standing::REFUSED)
+    }
+
+    pub(crate) const fn is_unreachable(&self) -> bool {
+        self.standing.has(Standing::UNREACHABLE)
+    }
+
+    /// Whether a path of it may be taken at all.
+    pub(crate) const fn is_usable(&self) -> bool {
+        !self.is_refused() && !self.is_unreachable()
+    }
+
+    /// Stale for long.
+    pub(crate) const fn is_stale(&self) -> bool {
+        self.standing.has(Standing::STALE)
+    }
+
+    /// Whether two paths that are left when MULTI_EXIT_DISC has been looked at are equal but for
+    /// who tells them: traffic may be shared between them.
+    fn is_equal_to(&self, other: &Self) -> bool {
+        (self.is_external, self.metric) == (other.is_external, other.metric)
+    }
+
     /// What is compared before MULTI_EXIT_DISC; the lesser is better.
     fn before(&self) -> impl Ord + use<> {
         let aigp = self.total_aigp();
-        let last = (self.is_refused, self.is_unreachable, self.is_stale);
-        (last, Reverse(self.local_pref), aigp, self.hops, self.origin)
+        (self.standing, Reverse(self.local_pref), aigp, self.hops, self.origin)
     }
 
     /// What is compared after it.
@@ -117,10 +160,12 @@ impl Rank {
 
 /// Which step of the decision told two paths apart, for people.
 pub(crate) fn reason(best: &Rank, other: &Rank) -> &'static str {
-    let steps: [(Ordering, &str); 13] = [
-        (best.is_refused.cmp(&other.is_refused), "the import policy refuses it"),
-        (best.is_unreachable.cmp(&other.is_unreachable), "the next hop cannot be reached"),
-        (best.is_stale.cmp(&other.is_stale), "the other is stale for long"),
+    let standing = |one| best.standing.has(one).cmp(&other.standing.has(one));
+    let steps: [(Ordering, &str); 14] = [
+        (standing(Standing::REFUSED), "the import policy refuses it"),
+        (standing(Standing::UNREACHABLE), "the next hop cannot be reached"),
+        (standing(Standing::STALE), "the other is stale for long"),
+        (standing(Standing::PEERS), "own before others"),
         (other.local_pref.cmp(&best.local_pref), "LOCAL_PREF"),
         (best.total_aigp().cmp(&other.total_aigp()), "AIGP"),
         (best.hops.cmp(&other.hops), "AS_PATH length"),
@@ -165,7 +210,24 @@ pub(crate) fn best<P: Copy, T: Ord>(
     candidates: &mut Vec<(Rank, P)>,
     tie: impl Fn(P) -> T,
 ) -> Option<P> {
-    let top = candidates.iter().map(|(rank, _)| rank.before()).min()?;
+    keep_first(candidates);
+    let after = |(rank, path): &&(Rank, P)| (rank.after(), tie(*path));
+    candidates.iter().min_by(|a, b| after(a).cmp(&after(b))).map(|(_, path)| *path)
+}
+
+/// Leaves the paths among which traffic may be shared, the best one first: those that differ by
+/// nothing but who tells them (RFC 4271 §9.1.2.2, a to e).
+pub(crate) fn equal<P: Copy, T: Ord>(candidates: &mut Vec<(Rank, P)>, tie: impl Fn(P) -> T) {
+    keep_first(candidates);
+    candidates.sort_unstable_by_key(|(rank, path)| (rank.after(), tie(*path)));
+    if let Some((best, _)) = candidates.first().copied() {
+        candidates.retain(|(rank, _)| rank.is_equal_to(&best));
+    }
+}
+
+/// Leaves those that are the first ones up to MULTI_EXIT_DISC.
+fn keep_first<P>(candidates: &mut Vec<(Rank, P)>) {
+    let Some(top) = candidates.iter().map(|(rank, _)| rank.before()).min() else { return };
     candidates.retain(|(rank, _)| rank.before() == top);
     if candidates.len() > 1 {
         // The least MULTI_EXIT_DISC of each neighbouring AS stays.
@@ -179,8 +241,6 @@ pub(crate) fn best<P: Copy, T: Ord>(
             neighbour != rank.neighbour || med == rank.med
         });
     }
-    let after = |(rank, path): &&(Rank, P)| (rank.after(), tie(*path));
-    candidates.iter().min_by(|a, b| after(a).cmp(&after(b))).map(|(_, path)| *path)
 }
 
 #[cfg(test)]
@@ -189,9 +249,7 @@ mod tests {
 
     fn rank() -> Rank {
         Rank {
-            is_refused: false,
-            is_unreachable: false,
-            is_stale: false,
+            standing: Standing::PEERS,
             local_pref: 100,
             aigp: None,
             hops: 3,
@@ -209,6 +267,7 @@ mod tests {
     #[test]
     fn each_step_decides_when_those_before_it_are_equal() {
         let better = [
+            (Rank { standing: Standing::OWN, local_pref: 0, ..rank() }, "own before others"),
             (Rank { local_pref: 101, ..rank() }, "LOCAL_PREF"),
             (Rank { aigp: Some(5), ..rank() }, "AIGP"),
             (Rank { hops: 2, ..rank() }, "AS_PATH length"),

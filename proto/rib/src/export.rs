@@ -86,7 +86,7 @@ impl Export<'_> {
     /// Whether routes of a set are told to the group at all, its policy aside.
     pub(crate) fn takes(&self, set: &Set) -> bool {
         if self.terms.audience == Audience::LocRib {
-            return !set.rank.is_refused && !set.rank.is_unreachable;
+            return set.rank.is_usable();
         }
         let is_external = self.terms.kind == Kind::External;
         // Plain IPv4 with an IPv6 next hop (RFC 8950).
@@ -96,11 +96,11 @@ impl Export<'_> {
                 None => !set.next_hop().is_empty(),
             };
         let is_good = !set.no_advertise
-            && !set.rank.is_refused
-            && (self.terms.location != 0 || !set.rank.is_unreachable);
+            && !set.rank.is_refused()
+            && (self.terms.location != 0 || !set.rank.is_unreachable());
         let stays_inside = (is_external && set.no_export)
             || (set.only_to_customers && self.leads_up())
-            || (set.rank.is_stale && !self.terms.long_lived);
+            || (set.rank.is_stale() && !self.terms.long_lived);
         let is_understood = self.terms.extended_next_hop || !is_extended;
         set.kind.is_reflected_to(self.terms.kind) && is_good && !stays_inside && is_understood
     }
@@ -149,15 +149,15 @@ impl Export<'_> {
         next_hop.extend_from_slice(hop);
         values.plain_next_hop = self.put_next_hop(next_hop);
         values.communities.clear();
-        if set.rank.is_stale && !set.has_community(WellKnownCommunity::LlgrStale) {
+        if set.rank.is_stale() && !set.has_community(WellKnownCommunity::LlgrStale) {
             let old = Attributes::new(from).value(AttributeType::Communities);
             values.communities.extend_from_slice(old.unwrap_or_default());
             values.communities.extend(WellKnownCommunity::LlgrStale.number().to_be_bytes());
         }
         let mut edits = Edits::default();
         match self.terms.kind {
-            Kind::External => self.to_external(Attributes::new(from), values, &mut edits),
-            Kind::Client | Kind::NonClient => {
+            Kind::External => self.to_external(set, Attributes::new(from), values, &mut edits),
+            Kind::Client | Kind::NonClient | Kind::Own => {
                 self.to_internal(set, Attributes::new(from), values, &mut edits);
             }
         }
@@ -170,7 +170,13 @@ impl Export<'_> {
     }
 
     /// What changes on the way to another AS, in the order of the types.
-    fn to_external<'v>(&self, from: Attributes<'_>, values: &'v mut Values, edits: &mut Edits<'v>) {
+    fn to_external<'v>(
+        &self,
+        set: &Set,
+        from: Attributes<'_>,
+        values: &'v mut Values,
+        edits: &mut Edits<'v>,
+    ) {
         let old = from.value(AttributeType::AsPath).unwrap_or_default();
         values.path.clear();
         prepend(old, SegmentKind::Sequence, self.own.asn, &mut values.path);
@@ -182,7 +188,9 @@ impl Export<'_> {
         if let Some(own) = &values.plain_next_hop {
             edit(AttributeType::NextHop, Some(own));
         }
-        edit(AttributeType::MultiExitDisc, None);
+        if set.kind != Kind::Own {
+            edit(AttributeType::MultiExitDisc, None);
+        }
         edit(AttributeType::LocalPref, None);
         if !values.communities.is_empty() {
             edit(AttributeType::Communities, Some(&values.communities));
@@ -205,7 +213,7 @@ impl Export<'_> {
         values: &'v mut Values,
         edits: &mut Edits<'v>,
     ) {
-        let is_reflected = set.kind != Kind::External;
+        let is_reflected = matches!(set.kind, Kind::Client | Kind::NonClient);
         let old = from.value(AttributeType::ClusterList).unwrap_or_default();
         values.clusters.clear();
         values.clusters.extend(self.own.cluster.to_be_bytes());

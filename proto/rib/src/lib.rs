@@ -5,7 +5,7 @@
 //!  UPDATE ─→ Rib::update ─→ Sets: attributes interned by octets
 //!                           Table: entry ─→ paths, the best one first     (one for each family)
 //!                           Changes: entries in the order of their last change
-//!                                │  position of each cohort
+//!                                │  position of each cohort, and of each reader
 //!                                ↓
 //!  octets ←─ Rib::next ←──── Group ─→ Cohort: peers that stand at one place
 //! ```
@@ -14,6 +14,8 @@
 //! - A peer that comes walks over the attribute sets first, with others that came together with it,
 //!   and is taken into the cohort of its group when it has caught up. A peer that is
 //!   too far behind leaves its cohort, and comes back the same way.
+//! - Readers stand in the same log: they are told what was chosen, with the paths that are equal to
+//!   it and the next best one.
 //! - Octets are written into one buffer, which all peers of a cohort are sent. Where route targets
 //!   are constrained (RFC 4684), each is sent the parts that concern it.
 #![forbid(unsafe_code)]
@@ -28,6 +30,7 @@ mod classes;
 mod cohort;
 mod decide;
 mod export;
+mod following;
 mod gone;
 mod hash;
 mod interest;
@@ -35,10 +38,14 @@ mod key;
 mod membership;
 mod metrics;
 mod neighbour;
+mod next_hops;
 mod output;
+mod own;
 mod payload;
 mod peers;
 mod policy;
+mod reader;
+mod reading;
 mod rib;
 mod sets;
 mod soft_reconfiguration;
@@ -51,11 +58,16 @@ mod watch;
 pub use adj_rib_in::Read;
 pub use metrics::{Location, Metrics};
 pub use neighbour::{Audience, Kind, Neighbour, PeerId, Terms};
+pub use next_hops::NextHopView;
 pub use output::Sending;
+pub use own::OwnRoute;
 pub use peers::PeerCounters;
 pub use policy::{Changed, Policy, Subject, Verdict};
+pub use reader::ReaderId;
+pub use reading::{Change, Choice, EQUAL_MAX, PathRef};
 pub use rib::{Bounds, Counters, Rib, Settings};
 pub use soft_reconfiguration::Reevaluation;
+pub use table::Taken;
 pub use view::{GroupView, Page, PathView, RouteView, Wanted};
 
 use machine::Duration;

@@ -17,7 +17,7 @@ const REFRESH_PAUSE: Duration = Duration::from_secs(5);
 impl<K: Key> Table<K> {
     /// A peer is to be told everything, then every change.
     pub(crate) fn join(&mut self, peer: PeerId, terms: Terms) {
-        self.logs_all |= terms.add_path || terms.location != 0;
+        self.logs_all |= terms.looks_at_all();
         let (end, position) = (self.sets.len(), self.changes.end());
         let known = self.groups.iter().position(|group| group.terms == terms);
         let at = known.unwrap_or_else(|| {
@@ -62,7 +62,13 @@ impl<K: Key> Table<K> {
         });
         self.groups.retain(|group| !group.cohorts.is_empty());
         self.refreshes.retain(|(asks, _)| *asks != peer);
-        self.logs_all = self.groups.iter().any(Group::announces_all);
+        self.settle_log();
+    }
+
+    /// Somebody reads the log no more.
+    pub(crate) fn settle_log(&mut self) {
+        let looks = self.groups.iter().any(|group| group.terms.looks_at_all());
+        self.logs_all = looks || !self.readers.is_empty();
         self.trim();
     }
 

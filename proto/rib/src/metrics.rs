@@ -1,6 +1,6 @@
 //! How far next hops are, from here and from other locations (RFC 4271 §9.1.2.1, RFC 9107).
 
-use bgp::codec::{AttributeType, Attributes, NextHop};
+use crate::next_hops;
 use core::net::IpAddr;
 use hashbrown::HashMap;
 
@@ -71,12 +71,8 @@ impl Metrics {
         let Some(location) = self.0.get(location as usize).or_else(|| self.0.first()) else {
             return Some(0);
         };
-        let octets = match next_hop {
-            [] => Attributes::new(attributes).value(AttributeType::NextHop).unwrap_or_default(),
-            octets => octets,
-        };
-        // A route without next hop (a flow specification) leads nowhere that could be far.
-        NextHop::read(octets).map_or(Some(0), |hop| location.metric(hop.address))
+        // A route without next hop leads nowhere that could be far.
+        next_hops::address(attributes, next_hop).map_or(Some(0), |hop| location.metric(hop))
     }
 }
 

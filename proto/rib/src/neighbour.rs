@@ -7,6 +7,11 @@ use core::net::IpAddr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u32);
 
+impl PeerId {
+    /// This speaker itself, whose routes are those of [`crate::Rib::originate`].
+    pub const OWN: Self = Self(u32::MAX);
+}
+
 /// What a peer is to the reflector (RFC 4456 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -16,6 +21,8 @@ pub enum Kind {
     NonClient,
     /// A peer in another AS.
     External,
+    /// No peer: this speaker itself.
+    Own,
 }
 
 impl Kind {
@@ -93,4 +100,11 @@ pub struct Terms {
     pub long_lived: bool,
     /// The next hop that they are told instead of the route's own.
     pub next_hop_self: Option<IpAddr>,
+}
+
+impl Terms {
+    /// Whether more concerns them than a change of the best path.
+    pub(crate) const fn looks_at_all(&self) -> bool {
+        self.add_path || self.location != 0
+    }
 }

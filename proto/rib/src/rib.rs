@@ -10,6 +10,7 @@ use crate::key::Key;
 use crate::output::{Output, Sending};
 use crate::peers::{Peer, PeerCounters, Peers, is_constrained};
 use crate::policy::{Changed, Policy};
+use crate::reader::Reading;
 use crate::table::{Path, Table};
 use crate::{Audience, Metrics, Neighbour, PATIENCE, PEERS_MAX, PeerId, Reevaluation};
 use bgp::codec::{
@@ -92,6 +93,29 @@ pub struct Counters {
     pub cohorts: usize,
 }
 
+/// Attributes and next hop as they stand in a table: NEXT_HOP beside MP_REACH_NLRI says nothing
+/// (RFC 4760 §3); an IPv4 next hop of plain routes stands in NEXT_HOP, wherever it came.
+pub(crate) fn plain_next_hop<'a>(
+    family: Family,
+    attributes: &'a [u8],
+    next_hop: &'a [u8],
+    moved: &'a mut Vec<u8>,
+) -> (&'a [u8], &'a [u8]) {
+    if next_hop.is_empty() {
+        return (attributes, next_hop);
+    }
+    let is_plain = family == Family::Ipv4Unicast && next_hop.len() == 4;
+    let value = is_plain.then_some(next_hop);
+    let has_one = bgp::codec::Attributes::new(attributes).value(AttributeType::NextHop).is_some();
+    if is_plain || has_one {
+        let edit = Edit { kind: AttributeType::NextHop, value };
+        let fits = rewrite(attributes, &[edit], moved);
+        debug_assert!(fits, "four octets");
+    }
+    let attributes = if moved.is_empty() { attributes } else { moved.as_slice() };
+    (attributes, if is_plain { &[] } else { next_hop })
+}
+
 /// A table of any family.
 #[derive(Debug)]
 pub(crate) enum Any {
@@ -121,7 +145,7 @@ pub struct Rib {
     pub(crate) tables: [Option<Box<Any>>; FAMILIES],
     pub(crate) peers: Peers,
     bounds: Bounds,
-    interest: Interest,
+    pub(crate) interest: Interest,
     metrics: Metrics,
     output: Output,
     scratch: Scratch,
@@ -130,6 +154,9 @@ pub struct Rib {
     canonical: Vec<u8>,
     /// Peers whose route targets are waited for, and until when.
     held: Vec<(Time, PeerId)>,
+    /// Who reads what changes, by number.
+    pub(crate) readers: Vec<Option<Reading>>,
+    pub(crate) follows_next_hops: bool,
 }
 
 impl Rib {
@@ -151,17 +178,23 @@ impl Rib {
             changed: Changed::default(),
             canonical: Vec::new(),
             held: Vec::new(),
+            readers: Vec::new(),
+            follows_next_hops: false,
         }
     }
 
-    fn table(&mut self, family: Family) -> &mut Any {
-        let hash = self.hash;
+    pub(crate) fn table(&mut self, family: Family) -> &mut Any {
+        let (hash, follows_next_hops) = (self.hash, self.follows_next_hops);
         self.tables[family as usize].get_or_insert_with(|| {
-            Box::new(match family {
+            let mut any = Box::new(match family {
                 Family::Ipv4Unicast | Family::Ipv4Multicast => Any::Ipv4(Table::new(family, hash)),
                 Family::Ipv6Unicast | Family::Ipv6Multicast => Any::Ipv6(Table::new(family, hash)),
                 _ => Any::Other(Table::new(family, hash)),
-            })
+            });
+            if follows_next_hops {
+                with!(&mut *any, table => table.follow_next_hops());
+            }
+            any
         })
     }
 
@@ -377,24 +410,8 @@ impl Rib {
         next_hop: &[u8],
     ) -> u32 {
         let family = routes.family();
-        // NEXT_HOP beside MP_REACH_NLRI says nothing (RFC 4760 §3); an IPv4 next hop of plain
-        // routes stands in NEXT_HOP, wherever it came.
         let mut moved = Vec::new();
-        let (attributes, next_hop) = if next_hop.is_empty() {
-            (attributes, next_hop)
-        } else {
-            let is_plain = family == Family::Ipv4Unicast && next_hop.len() == 4;
-            let value = is_plain.then_some(next_hop);
-            let has_one =
-                bgp::codec::Attributes::new(attributes).value(AttributeType::NextHop).is_some();
-            if is_plain || has_one {
-                let edit = Edit { kind: AttributeType::NextHop, value };
-                let fits = rewrite(attributes, &[edit], &mut moved);
-                debug_assert!(fits, "four octets");
-            }
-            let attributes = if moved.is_empty() { attributes } else { &moved };
-            (attributes, if is_plain { &[][..] } else { next_hop })
-        };
+        let (attributes, next_hop) = plain_next_hop(family, attributes, next_hop, &mut moved);
         let Self { own, policy, peers, interest, metrics, changed, tables, .. } = self;
         let Some(known) = peers.find_mut(peer) else { return 0 };
         let policy = policy.as_deref();

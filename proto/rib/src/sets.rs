@@ -1,7 +1,8 @@
 //! Attribute sets: each combination of peer, attributes and next hop once.
 
-use crate::decide::Rank;
+use crate::decide::{Rank, Standing};
 use crate::hash::Hash;
+use crate::next_hops::{self, NextHops};
 use crate::{Kind, NONE, PeerId};
 use bgp::codec::{AttributeType, Attributes, Community, WellKnownCommunity};
 use hashbrown::HashTable;
@@ -63,6 +64,12 @@ impl Set {
         self.octets.len() as u64
     }
 
+    /// The next hop that is to be reached; none for one that leads nowhere, or for this speaker.
+    fn leads_to(&self) -> Option<core::net::IpAddr> {
+        let address = || next_hops::address(self.attributes(), self.next_hop());
+        if self.kind == Kind::Own { None } else { address() }
+    }
+
     fn content(&self) -> Content<'_> {
         Content {
             peer: self.peer,
@@ -70,7 +77,7 @@ impl Set {
             attributes: self.attributes(),
             next_hop: self.next_hop(),
             came_as: self.came_as,
-            is_refused: self.rank.is_refused,
+            is_refused: self.rank.is_refused(),
         }
     }
 
@@ -131,11 +138,28 @@ pub(crate) struct Sets {
     free: Vec<u32>,
     index: HashTable<u32>,
     hash: Hash,
+    /// Where next hops are followed one by one.
+    pub(crate) next_hops: Option<Box<NextHops>>,
 }
 
 impl Sets {
     pub(crate) fn new(hash: Hash) -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), index: HashTable::new(), hash }
+        let (slots, free, index) = (Vec::new(), Vec::new(), HashTable::new());
+        Self { slots, free, index, hash, next_hops: None }
+    }
+
+    /// Next hops are followed one by one from now on; the sets that have one, but for own ones.
+    pub(crate) fn follow_next_hops(&mut self) -> Vec<u32> {
+        let mut hops = NextHops::default();
+        let used = (0..).zip(&self.slots).filter(|(_, set)| set.references > 0);
+        let led = used.filter_map(|(number, set)| Some((number, set.leads_to()?)));
+        let linked = led.map(|(number, address)| {
+            hops.link(number, address);
+            number
+        });
+        let linked = linked.collect();
+        self.next_hops = Some(Box::new(hops));
+        linked
     }
 
     pub(crate) fn get(&self, set: u32) -> &Set {
@@ -192,6 +216,7 @@ impl Sets {
         let mut octets = Vec::with_capacity(content.attributes.len() + content.next_hop.len());
         octets.extend_from_slice(content.attributes);
         octets.extend_from_slice(content.next_hop);
+        let standing = rank.standing.with(Standing::REFUSED, content.is_refused);
         let Scope { no_export, no_advertise, only_to_customers } = Scope::read(content.attributes);
         let set = Set {
             octets: octets.into_boxed_slice(),
@@ -203,7 +228,7 @@ impl Sets {
             no_advertise,
             peer: content.peer,
             epoch: content.epoch,
-            rank: Rank { is_refused: content.is_refused, ..rank },
+            rank: Rank { standing, ..rank },
             came_as: content.came_as,
             references: 0,
             first: NONE,
@@ -225,6 +250,11 @@ impl Sets {
         if content.came_as != NONE {
             self.get_mut(content.came_as).references += 1;
         }
+        if let Some(hops) = &mut self.next_hops
+            && let Some(address) = self.slots[number as usize].leads_to()
+        {
+            hops.link(number, address);
+        }
         let slots = &self.slots;
         self.index.insert_unique(hash, number, |&at| slots[at as usize].hash);
         number
@@ -235,6 +265,9 @@ impl Sets {
         let hash = self.get(number).hash;
         if let Ok(found) = self.index.find_entry(hash, |&at| at == number) {
             found.remove();
+        }
+        if let Some(hops) = &mut self.next_hops {
+            hops.unlink(number);
         }
         let set = self.get_mut(number);
         let (newer, older) = (set.newer, set.older);

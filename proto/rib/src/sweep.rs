@@ -1,5 +1,6 @@
 //! Routes of a peer that go or become stale, all at once.
 
+use crate::decide::Standing;
 use crate::key::Key;
 use crate::table::Table;
 use crate::{NONE, PeerId};
@@ -54,9 +55,9 @@ impl<K: Key> Table<K> {
         while set != NONE {
             let it = self.sets.get_mut(set);
             let older = it.older;
-            if it.epoch < epoch && !it.rank.is_stale {
+            if it.epoch < epoch && !it.rank.is_stale() {
                 let goes = it.has_community(WellKnownCommunity::NoLlgr);
-                it.rank.is_stale = true;
+                it.rank.standing = it.rank.standing.with(Standing::STALE, true);
                 if goes {
                     while self.sets.get(set).first != NONE {
                         let path = self.sets.get(set).first;
@@ -65,7 +66,7 @@ impl<K: Key> Table<K> {
                         self.remove(path);
                     }
                 } else {
-                    self.rerank(set);
+                    self.rerank(set, true);
                 }
             }
             set = older;

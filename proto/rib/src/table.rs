@@ -10,14 +10,15 @@
 //!                    Path ─ set_next ─→ Path …    all paths of a set, of all entries
 //! ```
 
-use crate::changes::Changes;
+use crate::changes::{Changes, ENTRIES_MAX};
 use crate::cohort::Group;
 use crate::hash::Hash;
 use crate::key::Key;
 use crate::payload::Payloads;
+use crate::reader::Reader;
 use crate::sets::Sets;
 use crate::source::Source;
-use crate::{Metrics, NONE, PeerId};
+use crate::{Kind, Metrics, NONE, PeerId};
 use crate::{decide, number};
 use bgp::family::Family;
 use hashbrown::{HashTable, hash_table};
@@ -62,7 +63,7 @@ pub(crate) struct Announced<'a> {
 
 /// What became of a path that was announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// It is a new one.
     New,
     /// It takes the place of one.
@@ -90,11 +91,12 @@ pub(crate) struct Table<K> {
     pub(crate) changes: Changes,
     pub(crate) sources: Vec<Source>,
     pub(crate) groups: Vec<Group>,
+    pub(crate) readers: Vec<Reader>,
     /// Peers whose stale routes are being purged: with the epoch up to which.
     pub(crate) sweeps: VecDeque<(PeerId, u32)>,
     /// Peers that ask to be told everything anew: whether with marks.
     pub(crate) refreshes: Vec<(PeerId, bool)>,
-    /// Any change of an entry is logged, not only that of its best path: a group is told all.
+    /// Any change of an entry is logged, not only that of its best path: somebody looks at all.
     pub(crate) logs_all: bool,
     index: HashTable<u32>,
     free_entries: Vec<u32>,
@@ -109,6 +111,11 @@ pub(crate) struct Table<K> {
     decisions: usize,
 }
 
+/// The place of a peer among the sources: this speaker itself stands first.
+const fn place(peer: PeerId) -> usize {
+    peer.0.wrapping_add(1) as usize
+}
+
 impl<K: Key> Table<K> {
     pub(crate) fn new(family: Family, hash: Hash) -> Self {
         Self {
@@ -120,6 +127,7 @@ impl<K: Key> Table<K> {
             changes: Changes::default(),
             sources: Vec::new(),
             groups: Vec::new(),
+            readers: Vec::new(),
             sweeps: VecDeque::new(),
             refreshes: Vec::new(),
             logs_all: false,
@@ -146,11 +154,11 @@ impl<K: Key> Table<K> {
     }
 
     pub(crate) fn source(&self, peer: PeerId) -> Option<&Source> {
-        self.sources.get(peer.0 as usize)
+        self.sources.get(place(peer))
     }
 
     pub(crate) fn source_mut(&mut self, peer: PeerId) -> &mut Source {
-        let at = peer.0 as usize;
+        let at = place(peer);
         if self.sources.len() <= at {
             self.sources.resize_with(at + 1, Source::default);
         }
@@ -177,7 +185,10 @@ impl<K: Key> Table<K> {
         let entry = Entry { key, paths: NONE, changed };
         match entries.get_mut(number as usize) {
             Some(free) => *free = entry,
-            None => entries.push(entry),
+            None => {
+                assert!(entries.len() < ENTRIES_MAX, "the log has room for their numbers");
+                entries.push(entry);
+            }
         }
         self.note_gone(number);
         number
@@ -388,7 +399,7 @@ impl<K: Key> Table<K> {
         let set = self.sets.get_mut(self.paths[path as usize].set);
         let first = std::mem::replace(&mut set.first, path);
         set.references += 1;
-        if set.rank.is_refused {
+        if set.rank.is_refused() {
             let peer = set.peer;
             self.source_mut(peer).refused += 1;
         }
@@ -412,7 +423,7 @@ impl<K: Key> Table<K> {
         }
         let set = self.sets.get_mut(set);
         set.references -= 1;
-        if set.rank.is_refused {
+        if set.rank.is_refused() {
             let peer = set.peer;
             self.source_mut(peer).refused -= 1;
         }
@@ -457,7 +468,7 @@ impl<K: Key> Table<K> {
     fn stand(&mut self, entry: u32, best: u32) {
         self.put_first(entry, best);
         if self.logs_all {
-            self.log(entry);
+            self.log_minor(entry);
         }
     }
 
@@ -484,8 +495,10 @@ impl<K: Key> Table<K> {
         self.candidates = candidates;
         let best = best.unwrap_or(NONE);
         self.put_first(entry, best);
-        if best != was || touched || self.logs_all {
+        if best != was || touched {
             self.log(entry);
+        } else if self.logs_all {
+            self.log_minor(entry);
         }
     }
 
@@ -502,35 +515,39 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Decides anew for every path of a set, after what the set is compared by has changed.
-    pub(crate) fn rerank(&mut self, set: u32) {
+    /// Decides anew for every path of a set, after what the set is compared by has changed;
+    /// `touched` says that its routes are told otherwise, or told at all, where they are the best.
+    pub(crate) fn rerank(&mut self, set: u32, touched: bool) {
         let mut path = self.sets.get(set).first;
         while path != NONE {
             let Path { entry, set_next, .. } = self.paths[path as usize];
             let was = self.entries[entry as usize].paths;
-            self.decide(entry, was, was == path);
+            self.decide(entry, was, touched && was == path);
             path = set_next;
         }
     }
 
-    /// Reads the metric to the next hop of every set again.
+    /// Reads the metric to the next hop of every set again, where next hops are not followed one by
+    /// one.
     pub(crate) fn measure(&mut self, metrics: &Metrics) {
-        for number in 0..self.sets.len() {
+        let all = if self.sets.next_hops.is_some() { 0 } else { self.sets.len() };
+        for number in 0..all {
             let set = self.sets.get_mut(number);
-            if set.references == 0 {
+            if set.references == 0 || set.kind == Kind::Own {
                 continue;
             }
             let metric = metrics.of_route(0, set.attributes(), set.next_hop());
             let rank = set.rank.seen_with(metric);
             if set.rank != rank {
+                let is_turned = set.rank.is_unreachable() != rank.is_unreachable();
                 set.rank = rank;
-                self.rerank(number);
+                self.rerank(number, is_turned);
             }
         }
         if self.groups.iter().any(|group| group.terms.location != 0) {
             let has_several = |entry: &u32| self.paths_of(*entry).nth(1).is_some();
             let entries: Vec<u32> = (0..number(self.entries.len())).filter(has_several).collect();
-            entries.into_iter().for_each(|entry| self.log(entry));
+            entries.into_iter().for_each(|entry| self.log_minor(entry));
         }
     }
 
@@ -539,15 +556,24 @@ impl<K: Key> Table<K> {
         self.entries[entry as usize].changed = Changes::low(position);
     }
 
+    /// The same for what only those look at who look at all paths.
+    fn log_minor(&mut self, entry: u32) {
+        let last = self.entries[entry as usize].changed;
+        let position = self.changes.push_minor(entry, last);
+        self.entries[entry as usize].changed = Changes::low(position);
+    }
+
     /// Whether the place of the log is the last one of its entry.
     pub(crate) fn is_last(&self, entry: u32, position: u64) -> bool {
         self.entries[entry as usize].changed == Changes::low(position)
     }
 
-    /// Forgets the part of the log that every cohort has read.
+    /// Forgets the part of the log that every cohort and every reader has read.
     pub(crate) fn trim(&mut self) {
         let cohorts = self.groups.iter().flat_map(|group| &group.cohorts);
-        let read = cohorts.map(|cohort| cohort.position).min().unwrap_or(self.changes.end());
+        let readers = self.readers.iter().map(|reader| reader.position);
+        let standing = cohorts.map(|cohort| cohort.position).chain(readers);
+        let read = standing.min().unwrap_or(self.changes.end());
         while self.changes.base() < read {
             let Some((position, entry)) = self.changes.pop() else { break };
             if self.is_last(entry, position) && self.entries[entry as usize].paths == NONE {
@@ -555,9 +581,11 @@ impl<K: Key> Table<K> {
             }
         }
         if self.changes.is_long(self.index.len()) {
-            let Self { changes, groups, entries, .. } = self;
+            let Self { changes, groups, readers, entries, .. } = self;
             let cohorts = groups.iter_mut().flat_map(|group| &mut group.cohorts);
-            let mut standing: Vec<&mut u64> = cohorts.map(|it| &mut it.position).collect();
+            let readers = readers.iter_mut().flat_map(Reader::standing);
+            let mut standing: Vec<&mut u64> =
+                cohorts.map(|it| &mut it.position).chain(readers).collect();
             changes.compact(&mut standing, |entry, old, new| {
                 let changed = &mut entries[entry as usize].changed;
                 let is_live = *changed == Changes::low(old);
@@ -581,7 +609,6 @@ impl<K: Key> Table<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
     use crate::sets::Content;
     use bgp::family::Ipv4Prefix;
 

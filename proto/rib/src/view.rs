@@ -18,7 +18,7 @@ pub struct RouteView {
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathView {
-    /// Who announced it.
+    /// Who announced it: [`PeerId::OWN`] for this speaker.
     pub peer: PeerId,
     /// The peer's number for it; zero without.
     pub path_id: u32,
@@ -103,7 +103,7 @@ impl<K: Key> Table<K> {
             attributes: set.attributes().to_vec(),
             next_hop: set.next_hop().to_vec(),
             payload: self.payloads.octets(path.payload).to_vec(),
-            is_refused: set.rank.is_refused,
+            is_refused: set.rank.is_refused(),
             came_with: came.map(|it| (it.attributes().to_vec(), it.next_hop().to_vec())),
             is_stale: self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
             loses_by: best.map(|best| decide::reason(best, &set.rank)),

@@ -176,9 +176,10 @@ impl Speaker {
         self.peers.iter().all(|(_, peer)| peer.connections.is_empty())
     }
 
-    /// The name of a peer; empty when there is none of that number.
+    /// The name of a peer, `own` for this speaker itself; empty when there is none of that number.
     #[must_use]
     pub fn name_of(&self, id: PeerId) -> &str {
-        self.peers.get(id).map_or("", |peer| &peer.settings.name)
+        let unnamed = if id == PeerId::OWN { "own" } else { "" };
+        self.peers.get(id).map_or(unnamed, |peer| &peer.settings.name)
     }
 }

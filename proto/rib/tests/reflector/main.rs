@@ -1,6 +1,7 @@
 //! A reflector in simulated worlds.
 
 mod crowd;
+mod edge;
 mod gone;
 mod hostile;
 mod roles;

@@ -3,17 +3,18 @@
 
 use bgp::Negotiated;
 use bgp::codec::{
-    AsPath, AttributeType, Attributes, Context, Edit, Messages, Offer, Peering, RefreshKind, Role,
-    SegmentKind, Update, prepend, reflect, rewrite, write_attribute,
+    AsPath, AttributeType, Attributes, Context, Edit, Messages, NextHop, Offer, Peering,
+    RefreshKind, Role, SegmentKind, Update, prepend, reflect, rewrite, write_attribute,
 };
 use bgp::family::{Family, FamilySet, Route, RouteTarget};
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
 use machine::{Duration, Time};
 use rib::{
-    Bounds, Changed, Kind, Location, Metrics, Neighbour, PeerId, Policy, Rib, Settings, Subject,
-    Verdict,
+    Bounds, Changed, Kind, Location, Metrics, Neighbour, OwnRoute, PeerId, Policy, Rib, Settings,
+    Subject, Taken, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 pub const OWN_AS: u32 = 65_000;
@@ -41,9 +42,11 @@ impl Random {
 }
 
 /// What is said of a route: attributes, next hop, payload.
-type Said = (Vec<u8>, Vec<u8>, Vec<u8>);
+pub type Said = (Vec<u8>, Vec<u8>, Vec<u8>);
+/// The number of the speaker itself among those who say something.
+pub const OURSELVES: usize = usize::MAX;
 /// What is routed: family, key, path identifier.
-type Routed = (Family, Vec<u8>, u32);
+pub type Routed = (Family, Vec<u8>, u32);
 
 #[derive(Clone)]
 pub struct Spec {
@@ -135,8 +138,19 @@ pub struct World {
     pub rib: Rib,
     pub clients: Vec<Client>,
     pub random: Random,
+    /// Its own routes.
+    pub own: BTreeMap<Routed, Said>,
+    /// Where next hops are followed one by one: how far they are.
+    pub hops: Option<BTreeMap<IpAddr, Option<u32>>>,
     rules: Rules,
     now: Time,
+}
+
+/// Where a route leads.
+pub fn hop_of((attributes, next_hop, _): &Said) -> IpAddr {
+    let plain = || Attributes::new(attributes).value(AttributeType::NextHop).unwrap_or_default();
+    let octets = if next_hop.is_empty() { plain() } else { next_hop };
+    NextHop::read(octets).expect("the world makes it").address
 }
 
 fn address(number: usize) -> core::net::IpAddr {
@@ -161,7 +175,7 @@ impl Spec {
         };
         let peering = match self.kind {
             Kind::External => Peering::External,
-            Kind::Client | Kind::NonClient => Peering::Internal,
+            _ => Peering::Internal,
         };
         Context {
             peering,
@@ -237,6 +251,8 @@ impl World {
             rib,
             clients: clients.collect(),
             random: Random::new(seed),
+            own: BTreeMap::new(),
+            hops: None,
             rules: Rules(0),
             now: Time::ZERO,
         }
@@ -245,7 +261,7 @@ impl World {
     pub fn asn(&self, number: usize) -> u32 {
         match self.clients[number].spec.kind {
             Kind::External => 64_000 + number as u32,
-            Kind::Client | Kind::NonClient => OWN_AS,
+            _ => OWN_AS,
         }
     }
 
@@ -480,32 +496,78 @@ impl World {
         }
     }
 
+    /// A route of the speaker itself stands, or is no more.
+    pub fn originate(&mut self, family: Family, key: &[u8], said: Option<Said>) {
+        let routed = (family, key.to_vec(), 0);
+        let Some(said) = said else {
+            let was_there = self.own.remove(&routed).is_some();
+            return assert_eq!(self.rib.retract(family, key), was_there);
+        };
+        let (attributes, next_hop, payload) = &said;
+        let route = OwnRoute { key, payload, attributes, next_hop };
+        let is_new = !self.own.contains_key(&routed);
+        let taken = if is_new { Taken::New } else { Taken::Known };
+        assert_eq!(self.rib.originate(family, &route), Some(taken));
+        self.own.insert(routed, said);
+    }
+
+    /// Next hops are followed one by one.
+    pub fn follow(&mut self) {
+        self.rib.follow_next_hops();
+        self.hops = Some(BTreeMap::new());
+    }
+
+    /// How far a next hop is, of those that are in use.
+    pub fn set_hop(&mut self, address: IpAddr, metric: Option<u32>) {
+        self.hops.get_or_insert_default().insert(address, metric);
+        self.rib.set_next_hop(address, metric);
+    }
+
+    /// What came into use is as far as it was said, or is to be found nearby.
+    pub fn find_new_hops(&mut self) {
+        for address in self.rib.new_next_hops() {
+            let metric = *self.hops.get_or_insert_default().entry(address).or_insert(Some(10));
+            self.rib.set_next_hop(address, metric);
+        }
+    }
+
+    fn kind(&self, number: usize) -> Kind {
+        if number == OURSELVES { Kind::Own } else { self.clients[number].spec.kind }
+    }
+
     /// All paths of a route, of peers that are up or whose routes were retained.
-    fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
+    pub fn paths(&self, routed: &Routed) -> Vec<(usize, Said)> {
         let said = |(number, client): (usize, &Client)| {
             let said = client.says.get(routed)?.clone();
             judged(self.rules, client.spec.import, routed, client.spec.kind, said)
                 .map(|said| (number, said))
         };
-        self.clients.iter().enumerate().filter_map(said).collect()
+        let own = self.own.get(routed).map(|said| (OURSELVES, said.clone()));
+        self.clients.iter().enumerate().filter_map(said).chain(own).collect()
     }
 
     fn expected(&self, number: usize) -> BTreeMap<Routed, Said> {
         let client = &self.clients[number];
-        let all: BTreeSet<Routed> =
-            self.clients.iter().flat_map(|it| it.says.keys().cloned()).collect();
+        let all: BTreeSet<Routed> = self
+            .clients
+            .iter()
+            .flat_map(|it| it.says.keys())
+            .chain(self.own.keys())
+            .cloned()
+            .collect();
         let mut expected = BTreeMap::new();
         for routed in all {
             let (family, key, _) = routed.clone();
             if !client.spec.context().families.has(family) {
                 continue;
             }
-            let paths = self.paths(&routed);
+            let mut paths = self.paths(&routed);
+            paths.retain(|path| client.spec.location != 0 || self.metric(0, path).is_some());
             let is_many = client.spec.add_paths().has(family);
             let best = |paths| self.best(paths, client.spec.location).into_iter().collect();
             let told = if is_many { paths } else { best(paths) };
             for (from, said) in told {
-                let kinds = (self.clients[from].spec.kind, client.spec.kind);
+                let kinds = (self.kind(from), client.spec.kind);
                 let is_wanted = family != Family::Vpnv4
                     || !client.spec.constrained
                     || targets(&said.0).iter().any(|it| client.wants.contains(it));
@@ -521,12 +583,24 @@ impl World {
         expected
     }
 
-    /// RFC 4271 §9.1.2.2 and RFC 4456 §9, a step after the other.
-    fn best(&self, mut paths: Vec<(usize, Said)>, location: u32) -> Option<(usize, Said)> {
-        let metric = |(from, said): &(usize, Said)| match said.1.len() {
-            16 => Some(1),
+    /// How far a path leads.
+    fn metric(&self, location: u32, (from, said): &(usize, Said)) -> Option<u32> {
+        match &self.hops {
+            _ if *from == OURSELVES => Some(0),
+            Some(hops) if location == 0 => hops.get(&hop_of(said)).copied().flatten(),
+            _ if said.1.len() == 16 => Some(1),
             _ => metric(location, *from),
-        };
+        }
+    }
+
+    fn best(&self, paths: Vec<(usize, Said)>, location: u32) -> Option<(usize, Said)> {
+        self.equal(paths, location).into_iter().next()
+    }
+
+    /// RFC 4271 §9.1.2.2 and RFC 4456 §9, a step after the other: those that are equal up to the
+    /// metric of the next hop, in the order of what follows it.
+    pub fn equal(&self, mut paths: Vec<(usize, Said)>, location: u32) -> Vec<(usize, Said)> {
+        let metric = |path: &(usize, Said)| self.metric(location, path);
         paths.retain(|path| metric(path).is_some());
         let number = |said: &Said, kind, default: u32| {
             let value = Attributes::new(&said.0).value(kind);
@@ -538,15 +612,15 @@ impl World {
             let value = Attributes::new(&said.0).value(AttributeType::AsPath).unwrap_or_default();
             (AsPath::new(value, true).hops(), AsPath::new(value, true).neighbour().unwrap_or(0))
         };
-        let is_external = |from: usize| self.clients[from].spec.kind == Kind::External;
+        let is_external = |from: usize| self.kind(from) == Kind::External;
         let keep_least = |paths: &mut Vec<(usize, Said)>, of: &dyn Fn(&(usize, Said)) -> i64| {
             if let Some(least) = paths.iter().map(of).min() {
                 paths.retain(|it| of(it) == least);
             }
         };
-        keep_least(&mut paths, &|(from, said)| match is_external(*from) {
-            true => -100,
-            false => -i64::from(number(said, AttributeType::LocalPref, 100)),
+        keep_least(&mut paths, &|(from, _)| i64::from(*from != OURSELVES));
+        keep_least(&mut paths, &|(_, said)| {
+            -i64::from(number(said, AttributeType::LocalPref, 100))
         });
         keep_least(&mut paths, &|(_, said)| path(said).0 as i64);
         keep_least(&mut paths, &|(_, said)| {
@@ -560,20 +634,20 @@ impl World {
         });
         keep_least(&mut paths, &|(from, _)| i64::from(!is_external(*from)));
         keep_least(&mut paths, &|path| metric(path).expect("the world makes it").into());
-        keep_least(&mut paths, &|(from, said)| {
-            number(said, AttributeType::OriginatorId, identifier(*from)).into()
-        });
-        keep_least(&mut paths, &|(_, said)| {
+        paths.sort_by_key(|(from, said)| {
             let list = Attributes::new(&said.0).value(AttributeType::ClusterList);
-            list.unwrap_or_default().len() as i64
+            let clusters = list.unwrap_or_default().len();
+            let peer = (*from != OURSELVES).then(|| (identifier(*from), address(*from)));
+            let originator = number(said, AttributeType::OriginatorId, peer.map_or(OWN, |it| it.0));
+            (originator, clusters, peer.map(|it| it.1))
         });
-        paths.into_iter().min_by_key(|(from, _)| address(*from))
+        paths
     }
 
     /// What a route looks like to peer `to`.
     fn exported(&self, family: Family, from: usize, to: usize, said: Said) -> Said {
         let (mut attributes, mut next_hop, payload) = said;
-        let from_external = self.clients[from].spec.kind == Kind::External;
+        let kind = self.kind(from);
         if self.clients[to].spec.kind == Kind::External {
             let (mut path, mut out) = (Vec::new(), Vec::new());
             let old = Attributes::new(&attributes)
@@ -587,7 +661,8 @@ impl World {
                 edits.push(Edit { kind: AttributeType::NextHop, value });
             }
             use AttributeType::{ClusterList, LocalPref, MultiExitDisc, OriginatorId};
-            for kind in [MultiExitDisc, LocalPref, OriginatorId, ClusterList] {
+            let all = [MultiExitDisc, LocalPref, OriginatorId, ClusterList];
+            for kind in all.into_iter().skip(usize::from(kind == Kind::Own)) {
                 edits.push(Edit { kind, value: None });
             }
             assert!(rewrite(&attributes, &edits, &mut out));
@@ -605,7 +680,7 @@ impl World {
             let lacks = Attributes::new(&attributes).value(AttributeType::LocalPref).is_none();
             assert!(rewrite(&attributes, if lacks { &add } else { &[] }, &mut out));
             attributes = out;
-            if !from_external {
+            if matches!(kind, Kind::Client | Kind::NonClient) {
                 let mut out = Vec::new();
                 let who = if family == Family::RouteTarget { OWN } else { identifier(from) };
                 assert!(reflect(&attributes, who, OWN, &mut out));
