@@ -24,6 +24,8 @@ pub(crate) fn unwrapped(
     match controller.ims.packet(now, flow, bytes) {
         Packet::Dropped => true,
         Packet::Message(flow) => {
+            let delay = controller.overload.admission.delay();
+            controller.overload.protected.comes(now, delay);
             let mut next = Some(flow);
             while let Some(flow) = next {
                 let text = controller.ims.text();
@@ -31,6 +33,7 @@ pub(crate) fn unwrapped(
                 controller.ims.reuse(text);
                 next = controller.ims.next_inside(now);
             }
+            controller.overload.protected.is_over();
             true
         }
         Packet::Foreign => unkeyed(controller, now, flow, bytes, out),

@@ -55,6 +55,8 @@ impl Shedding<'_> {
         if never_begins(bytes) {
             return bytes.starts_with(b"CANCEL ") && self.overload.waiting.follow(now, flow, bytes);
         }
+        let protected = self.overload.protected.delay(now);
+        self.overload.admission.waited(self.overload.admission.delay().max(protected));
         self.overload.admission.queue_waits(self.overload.waiting.delay(now));
         let is_busy = self.overload.admission.observe(now, realm.0.into());
         // Nobody who was refused still asks again, and there is nothing to wait for.
@@ -109,7 +111,13 @@ impl Shedding<'_> {
             return Class::Held;
         }
         match peek.method {
-            b"REGISTER" if self.callers.registrar.subscriber(flow).is_some() => Class::Refresh,
+            // One that came by associations answers a challenge that was admitted, or refreshes.
+            b"REGISTER"
+                if self.overload.protected.is_now()
+                    || self.callers.registrar.subscriber(flow).is_some() =>
+            {
+                Class::Refresh
+            }
             b"REGISTER" => Class::Registration,
             _ => Class::Call,
         }

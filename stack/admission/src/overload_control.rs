@@ -4,6 +4,7 @@
 use crate::class::CLASSES;
 use crate::emergency::Emergencies;
 use crate::limits::{Limits, Settings};
+use crate::protected::Protected;
 use crate::refused::Refused;
 use crate::share::LicenceShare;
 use crate::tally::Tally;
@@ -16,6 +17,8 @@ use sip::overload::Control;
 pub struct OverloadControl {
     /// Who is let in while messages wait too long.
     pub admission: Admission,
+    /// How long what comes by associations waits.
+    pub protected: Protected,
     /// New calls that wait while there is work for calls in progress.
     pub waiting: Queue<Flow>,
     /// What is remembered of refusals.
@@ -43,6 +46,7 @@ impl OverloadControl {
     ) -> Self {
         Self {
             admission: Admission::new(CLASSES, settings.delay_target),
+            protected: Protected::default(),
             waiting: Queue::default(),
             refused,
             feedback: Control::default(),
