@@ -48,7 +48,7 @@ pub(crate) fn choose<'s>(
     let is_plain = section.carriage.security() == Security::Plain;
     let is_wanted = match srtp.protection {
         Protection::Off if is_plain => return Ok(Choice::Plain),
-        Protection::Off => return Err(Reason::Keys),
+        Protection::Off => return Err(Reason::Protected),
         Protection::Required => true,
         Protection::Optional | Protection::EndToEnd => !is_plain || srtp.opportunistic,
     };
@@ -66,7 +66,8 @@ pub(crate) fn choose<'s>(
     if is_plain && srtp.protection != Protection::Required {
         return Ok(Choice::Plain);
     }
-    Err(Reason::Keys)
+    let has_nothing = is_plain && section.dtls.is_none() && !section.keys.has_any();
+    Err(if has_nothing { Reason::Unprotected } else { Reason::Keys })
 }
 
 /// What a side is offered when the other one offers `section`. What stands there stays: a side that
@@ -132,10 +133,13 @@ pub(crate) fn settled(
         let (receive, send) = (Box::new(agreed.theirs), Box::new(agreed.ours));
         return Ok(Guard::Keys { receive, send });
     }
-    let may_be_plain = told.carriage.security() == Security::Plain
-        && answer.carriage.security() == Security::Plain
-        && srtp.protection != Protection::Required;
-    if may_be_plain { Ok(Guard::None) } else { Err(Reason::Keys) }
+    let is_plain = answer.carriage.security() == Security::Plain;
+    let is_required = srtp.protection == Protection::Required;
+    if is_plain && !is_required && told.carriage.security() == Security::Plain {
+        return Ok(Guard::None);
+    }
+    let has_nothing = is_plain && answer.dtls.is_none() && !answer.keys.has_any();
+    Err(if has_nothing && is_required { Reason::UnprotectedAnswer } else { Reason::Keys })
 }
 
 /// The keys by which one side of a stream is sent to, one for each suite: they stay the same as

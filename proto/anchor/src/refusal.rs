@@ -13,7 +13,7 @@ wire::rows! {
         Port = 3, "bad media port", 488, "RFC 8866 §5.14";
         /// More bandwidth than the policy has, or an unreadable one.
         Bandwidth = 4, "bandwidth not available", 488, "RFC 8866 §5.8";
-        /// Keys lack, are unusable, or are of a kind that the policy forbids.
+        /// Keys of what is protected lack, are unusable, or are of a kind that the policy forbids.
         Keys = 5, "media keys not acceptable", 488, "RFC 4568 §6.1";
         /// No codec that both sides and the policy have.
         Codec = 6, "no codec in common", 488, "RFC 3264 §6.1";
@@ -35,6 +35,12 @@ wire::rows! {
         Family = 14, "media address of another family", 488, "RFC 6157 §3";
         /// An address of one host or one link alone, or a port of this very stream.
         Place = 15, "media address not reachable", 488, "RFC 1122 §3.2.1.3";
+        /// Nothing of an offer is protected, and the policy wants that.
+        Unprotected = 16, "the realm requires SRTP, the offer has RTP", 488, "RFC 3711 §1";
+        /// Nothing of an answer is protected, and the policy wants that.
+        UnprotectedAnswer = 17, "the realm requires SRTP, the answer has RTP", 488, "RFC 3711 §1";
+        /// An offer is protected, and the policy has no protection.
+        Protected = 18, "the realm takes no SRTP, the offer has it", 488, "RFC 3711 §1";
     }
 }
 

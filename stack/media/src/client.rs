@@ -107,6 +107,9 @@ impl From<anchor::Refusal> for Refused {
 impl Refused {
     /// No media controller has a free port.
     pub const ROOM: Self = Self { status: Reason::Room.status(), words: Reason::Room.name() };
+    /// No media controller answers, so that nobody knows of ports.
+    pub const AWAY: Self =
+        Self { status: Reason::Room.status(), words: "no media controller answers" };
     /// A description would pass beside the one that is taken.
     pub(crate) const BESIDE: Self = Self {
         status: Reason::Description.status(),

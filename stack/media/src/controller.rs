@@ -91,6 +91,11 @@ impl Controller {
         self.say_leases();
     }
 
+    /// Whether it is there and answers.
+    pub(crate) const fn answers(&self) -> bool {
+        self.connection.is_up() && !self.is_removed
+    }
+
     /// Whether new calls may go there.
     pub(crate) const fn takes_calls(&self) -> bool {
         self.connection.is_up()

@@ -424,7 +424,14 @@ fn what_cannot_be_met_gets_488_and_no_room_503() {
     world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &of(ALICE_SDP)));
     let refusal = world.expect(ALICE, "SIP/2.0 503");
     assert_eq!(header(&refusal, "Retry-After"), "5");
+    assert_eq!(header(&refusal, "Warning"), "399 tandem \"no media controller answers\"");
     assert_eq!(world.metric("media_no_room_total"), 1);
+    let (mut world, _) = started(&site("{ anchor = true, srtp = 'required' }"));
+    let alice = Caller::new("rtp");
+    world.receive(ALICE, ACCESS, &alice.request("INVITE", "", &of(ALICE_SDP)));
+    let refusal = world.expect(ALICE, "SIP/2.0 488");
+    let why = "\"the realm requires SRTP, the offer has RTP\"";
+    assert_eq!(header(&refusal, "Warning"), format!("304 tandem {why}"));
 }
 
 #[test]

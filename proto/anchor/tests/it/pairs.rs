@@ -319,7 +319,7 @@ fn what_cannot_be_met_is_refused_with_its_reason() {
         (v4("m=audio 4000 RTP/AVP 0\nb=AS:x\n"), Reason::Bandwidth),
         (v4("m=audio 4000 RTP/AVP 0\nb=AS:2000\n"), Reason::Bandwidth),
         (v4("m=audio 4000 RTP/AVP 0\nb=AS:18446744073709551615\n"), Reason::Bandwidth),
-        (v4("m=audio 4000 RTP/SAVP 0\n"), Reason::Keys),
+        (v4("m=audio 4000 RTP/SAVP 0\n"), Reason::Protected),
         (v4("m=audio 4000 RTP/AVP 101\na=rtpmap:101 telephone-event/8000\n"), Reason::Codec),
         (v4("m=audio 4000 TCP/RTP/AVP 0\n"), Reason::Kind),
         (v4(&"m=audio 4000 RTP/AVP 0\n".repeat(33)), Reason::Many),

@@ -88,7 +88,7 @@ impl Client {
         out.extend_from_slice(&it.body[place.end..]);
         self.body = out;
         done.inspect_err(|refused| {
-            let is_room = *refused == Refused::ROOM;
+            let is_room = [Refused::ROOM, Refused::AWAY].contains(refused);
             self.metrics.add(if is_room { MediaMetric::NoRoom } else { MediaMetric::Refused }, 1);
         })
     }
@@ -170,6 +170,9 @@ impl Client {
     ) -> Result<Key, Refused> {
         let (it, text) = said;
         let (heard, groups) = (self.heard(it, text), self.groups_of(it));
+        if !self.controllers.iter().any(Controller::answers) {
+            return Err(Refused::AWAY);
+        }
         let Some((key, anchored)) = self.sessions.take() else { return Err(Refused::ROOM) };
         (anchored.owner, anchored.groups) = (owner, groups);
         anchored.trace = Trace::of(it.trace.0, it.trace.1);

@@ -35,7 +35,7 @@ fn one_that_does_not_prove_the_key_gets_no_call() {
         world.pass(Duration::from_secs(10));
         assert_eq!(world.metric(MediaMetric::ControllersUp), 0, "{ours:?} {theirs:?}");
         let call = world.call(1, ["10.1.0.1", "10.2.0.1"]);
-        assert_eq!(call.map(|_| ()), Err(Refused::ROOM));
+        assert_eq!(call.map(|_| ()), Err(Refused::AWAY));
         assert_eq!(world.mscs[0].streams(), 0);
     }
 }

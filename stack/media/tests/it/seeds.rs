@@ -82,7 +82,7 @@ impl Run {
         let mut call = Call::new(self.next);
         let ips = ips(&call);
         let offered = self.world.cross(&mut call, Part::Invite, Side::A, &sdp(ips[0], 6_000));
-        if offered == Err(Refused::ROOM) {
+        if [Err(Refused::ROOM), Err(Refused::AWAY)].contains(&offered) {
             self.refused += 1;
             return;
         }
