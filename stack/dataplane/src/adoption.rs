@@ -58,6 +58,10 @@ impl Dataplane {
         if !self.is_draining && self.turned_away.is_none() {
             self.refuse("the connection to the forwarder", why);
         }
+        if self.controlled.is_some() && !self.is_draining {
+            let (socket, what) = (self.launch.socket.display(), "the forwarder has gone");
+            tracing::warn!(target: "forwarder", %socket, why, "{what}: another one is looked for");
+        }
         if self.controlled.take().is_some_and(|since| now.since(since) >= STABLE) {
             self.starting = Some(now);
             self.state = State::Away(now);
@@ -151,6 +155,10 @@ impl Dataplane {
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
                 self.tally.adopted += 1;
+                if self.tally.adopted > 1 {
+                    let socket = self.launch.socket.display();
+                    tracing::info!(target: "forwarder", %socket, "a forwarder was told everything");
+                }
                 (self.controlled, self.starting) = (Some(now), None);
                 // What went wrong before there was one.
                 self.refusals.clear();

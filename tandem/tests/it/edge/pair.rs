@@ -318,6 +318,7 @@ fn a_stream_goes_on_at_the_other_node_whatever_ends() {
     assert!(lost <= PAUSE, "{lost}: {}", scene.logs());
     one.is(&scene, "active");
     other.is(&scene, "standby");
+    assert!(scene.logs().contains("the forwarder has gone"), "{}", scene.logs());
 
     // The active one is ended in order.
     let lost = lost_while(&scene, &host, locals, || one.end());
