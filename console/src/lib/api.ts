@@ -337,7 +337,9 @@ export interface PeWay {
 export interface PeRoute {
   vrf: string;
   prefix: string;
-  origin: 'connected' | 'static' | 'file';
+  /// `connected`, `static`, `file`, or the protocol that it was learnt by.
+  origin: string;
+  holds: boolean;
   via: PeWay[];
   backup?: PeWay | null;
   discard?: string | null;

@@ -4,7 +4,9 @@ mod section;
 
 pub(crate) use section::{RouteCounts, route_counts};
 
-use section::{BridgeRow, CrossConnectRow, FilterRow, InterfaceRow, RouteRow, TableRow};
+use section::{
+    BridgeRow, CrossConnectRow, FilterRow, InterfaceRow, LearntRoutes, RouteRow, TableRow,
+};
 
 use crate::ProviderEdge;
 use crate::stations::Full;
@@ -84,14 +86,18 @@ questions! {
     /// The routing tables, the global one first, a page at a time.
     Ask "pe/vrfs" [SKIP, LIMIT] -> Page<TableRow>,
         |it, asked| section::tables(&it.settings.pe, &it.route_counts, asked.ask);
-    /// The routes of the section and of its files, a page at a time.
+    /// The routes of the section and of its files, and those that were learnt and hold, a page at a
+    /// time.
     Ask "pe/routes" [
         Parameter::text("vrf", "only of this table; `global` is the one without a name"),
         Parameter::text("within", "only those within this prefix"),
         Parameter::text("covering", "only those that cover this prefix or address"),
         SKIP,
         LIMIT,
-    ] -> Page<RouteRow>, |it, asked| section::routes(&it.settings, asked.ask);
+    ] -> Page<RouteRow>, |it, asked| {
+        let learnt = LearntRoutes { learnt: &it.learnt, numbers: it.dataplane.numbers() };
+        section::routes(&it.settings, &learnt, asked.ask)
+    };
     /// The bridge domains, a page at a time.
     Ask "pe/bridges" [SKIP, LIMIT] -> Page<BridgeRow>,
         |it, asked| section::bridges(&it.settings.pe, asked.ask);

@@ -118,6 +118,13 @@ pub(crate) fn is_wanted(pe: &Pe) -> bool {
     pe.ospf.is_some() || pe.isis.is_some() || pe.ldp.is_some()
 }
 
+/// A learnt route that holds: whose it is, and its ways, behind the labels that are pushed.
+pub(crate) struct Held {
+    pub(crate) prefix: Prefix,
+    pub(crate) origin: &'static str,
+    pub(crate) ways: Vec<(Way, Option<u32>)>,
+}
+
 /// What of all that was learnt the plane was told.
 #[derive(Default)]
 pub(crate) struct Programmed {
@@ -188,6 +195,22 @@ impl Learnt {
     /// Whether the route in the plane is the learnt one.
     pub(crate) fn holds_for(&self, prefix: Prefix) -> bool {
         self.told.contains(&prefix)
+    }
+
+    /// How many routes in the plane are learnt ones.
+    pub(crate) fn held_count(&self) -> usize {
+        self.told.len()
+    }
+
+    /// Them, from that place on; none where one is about to go.
+    pub(crate) fn held(&self, from: usize) -> impl Iterator<Item = Option<Held>> {
+        self.told.iter().skip(from).map(|prefix| {
+            let route = self.router.as_ref()?.route(*prefix)?;
+            let said = |label: &u32| *label != IMPLICIT_NULL;
+            let ways = self.labelled.ways(*prefix, &route.ways).into_iter();
+            let ways = ways.map(|(way, label)| (way, label.filter(said))).collect();
+            Some(Held { prefix: *prefix, origin: route.protocol.name(), ways })
+        })
     }
 
     /// Everything was said.

@@ -183,6 +183,7 @@ pub const ROUTES: Listing = Listing::new(
         plain("vrf", "VRF"),
         plain("prefix", "PREFIX"),
         plain("origin", "ORIGIN"),
+        column("holds", "HOLDS", Form::Flag),
         plain("via", "VIA"),
         plain("discard", "DISCARD"),
     ],
@@ -370,10 +371,10 @@ mod tests {
             \x20    1  ip4-lookup  vrf red hop 10.0.0.2\n";
         assert_eq!(table(&LOOK, &[row], &TRACED), wanted);
         let row = json!({"vrf": "red", "prefix": "10.1.0.0/16", "origin": "static",
-            "via": [{"gateway": "10.0.0.2", "interface": "ge0", "labels": [16], "weight": 1}]});
+            "holds": true, "via": [{"gateway": "10.0.0.2", "interface": "ge0", "labels": [16], "weight": 1}]});
         let wanted = "\
-            VRF  PREFIX       ORIGIN  VIA\n\
-            red  10.1.0.0/16  static  10.0.0.2 at ge0\n";
+            VRF  PREFIX       ORIGIN  HOLDS  VIA\n\
+            red  10.1.0.0/16  static  yes    10.0.0.2 at ge0\n";
         assert_eq!(table(&LOOK, &[row], &ROUTES), wanted);
         let row = json!({"vrf": "red", "label": 100, "interfaces": ["ge0", "ge1"], "routes": 4});
         let wanted = "\

@@ -2,7 +2,10 @@
 
 use crate::compile::GLOBAL;
 use crate::config::{self, Pe, Pseudowire, Via, network, prefix};
+use crate::learnt::{Held, Learnt};
 use crate::{FileRoute, Settings};
+use dataplane::{Kind, Numbers};
+use igp::Way;
 use question::{Either, Page, rows};
 use runtime::{Ask, AskError};
 use std::collections::BTreeMap;
@@ -123,8 +126,10 @@ rows! {
     pub(crate) struct RouteRow {
         vrf: String,
         prefix: Option<String>,
-        /// `connected`, `static` or `file`.
+        /// `connected`, `static`, `file`, or the protocol that it was learnt by: `ospf`, `isis`.
         origin: &'static str,
+        /// Whether packets go by it: of several routes to a prefix one holds.
+        holds: bool,
         via: Vec<Either<WayRow, Either<ConnectedWay, FileWay>>>,
         /// Of a static one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -336,6 +341,17 @@ impl<'a> Routes<'a> {
         self.connected.len() + self.said.len() + self.of_files.len()
     }
 
+    /// Whether a route holds beside subnets and what was learnt of the global table.
+    fn holds(&self, at: usize, learnt: &Learnt) -> bool {
+        let Some(own) = self.prefix(at).filter(|_| at >= self.connected.len()) else { return true };
+        let vrf = self.vrf(at);
+        let is_learnt = vrf.is_empty() && learnt.holds_for(igp::Prefix::new(own.0, own.1));
+        let is_subnet = |it: &Connected<'_>| {
+            it.prefix == own && it.interface.vrf.as_deref().unwrap_or("") == vrf
+        };
+        !is_learnt && !self.connected.iter().any(is_subnet)
+    }
+
     /// The route of a file at this place of all.
     fn of_file(&self, at: usize) -> Option<&FileRoute> {
         self.of_files.get(at.checked_sub(self.connected.len() + self.said.len())?)
@@ -363,14 +379,15 @@ impl<'a> Routes<'a> {
         }
     }
 
-    fn row(&self, at: usize) -> RouteRow {
+    fn row(&self, at: usize, learnt: &Learnt) -> RouteRow {
         let vrf = match self.vrf(at) {
             "" => GLOBAL,
             named => named,
         };
         let prefix = self.prefix(at).map(|(address, length)| format!("{address}/{length}"));
         let (vrf, origin, via) = (vrf.to_owned(), "connected", Vec::new());
-        let row = RouteRow { vrf, prefix, origin, via, backup: None, discard: None };
+        let holds = self.holds(at, learnt);
+        let row = RouteRow { vrf, prefix, origin, holds, via, backup: None, discard: None };
         if let Some(it) = self.connected.get(at) {
             let interface = it.interface.name.clone();
             RouteRow { via: vec![Either::B(Either::A(ConnectedWay { interface }))], ..row }
@@ -390,9 +407,37 @@ impl<'a> Routes<'a> {
     }
 }
 
+/// Routes that were learnt and hold.
+pub(super) struct LearntRoutes<'a> {
+    pub learnt: &'a Learnt,
+    /// The names of interfaces.
+    pub numbers: &'a Numbers,
+}
+
+impl LearntRoutes<'_> {
+    fn row(&self, it: Held) -> RouteRow {
+        let way = |(way, label): (Way, Option<u32>)| WayRow {
+            gateway: Some(way.gateway),
+            interface: self.numbers.name(Kind::Interface, way.interface).map(str::to_owned),
+            labels: label.into_iter().collect(),
+            weight: 1,
+        };
+        RouteRow {
+            vrf: GLOBAL.to_owned(),
+            prefix: Some(it.prefix.to_string()),
+            origin: it.origin,
+            holds: true,
+            via: it.ways.into_iter().map(way).map(Either::A).collect(),
+            backup: None,
+            discard: None,
+        }
+    }
+}
+
 /// Routes of a table (`vrf`) or all, those `within` a prefix, and those that are `covering` one;
-/// `limit` of them from place `skip` on. `next` is where to go on; absent: that was all.
-pub(super) fn routes(settings: &Settings, ask: &Ask) -> Asked<RouteRow> {
+/// `limit` of them from place `skip` on, what was learnt last. `next` is where to go on; absent:
+/// that was all.
+pub(super) fn routes(settings: &Settings, learnt: &LearntRoutes<'_>, ask: &Ask) -> Asked<RouteRow> {
     let vrf = ask.params.get("vrf").map(|name| if name == GLOBAL { "" } else { name.as_str() });
     if let Some(name) = vrf.filter(|name| !name.is_empty())
         && !settings.pe.vrf.iter().any(|it| it.name == name)
@@ -409,21 +454,29 @@ pub(super) fn routes(settings: &Settings, ask: &Ask) -> Asked<RouteRow> {
     let (within, covering) = (asked("within")?, asked("covering")?);
     let limit = number(ask, "limit", ROWS)?.min(ROWS_MAX);
     let all = Routes::of(settings);
-    let is_wanted = |at: usize| {
-        let is_there = |test: &dyn Fn(Prefix) -> bool| all.prefix(at).is_some_and(test);
-        vrf.is_none_or(|vrf| all.vrf(at) == vrf)
+    let is_wanted = |of: &str, prefix: Option<Prefix>| {
+        let is_there = |test: &dyn Fn(Prefix) -> bool| prefix.is_some_and(test);
+        vrf.is_none_or(|vrf| of == vrf)
             && within.is_none_or(|outer| is_there(&|it| lies_within(it, outer)))
             && covering.is_none_or(|inner| is_there(&|it| lies_within(inner, it)))
     };
-    let mut at = number(ask, "skip", 0)?.min(all.len());
-    let end = at.saturating_add(LOOKED_AT_MAX).min(all.len());
+    let total = all.len() + learnt.learnt.held_count();
+    let mut at = number(ask, "skip", 0)?.min(total);
+    let end = at.saturating_add(LOOKED_AT_MAX).min(total);
     let mut rows = Vec::new();
-    while at < end && rows.len() < limit {
-        if is_wanted(at) {
-            rows.push(all.row(at));
+    while at < end.min(all.len()) && rows.len() < limit {
+        if is_wanted(all.vrf(at), all.prefix(at)) {
+            rows.push(all.row(at, learnt.learnt));
         }
         at += 1;
     }
-    let next = (at < all.len()).then_some(at);
+    let mut held = learnt.learnt.held(at.saturating_sub(all.len()));
+    while (all.len()..end).contains(&at) && rows.len() < limit {
+        let found = held.next().flatten();
+        let found = found.filter(|it| is_wanted("", Some((it.prefix.address, it.prefix.length))));
+        rows.extend(found.map(|it| learnt.row(it)));
+        at += 1;
+    }
+    let next = (at < total).then_some(at);
     Ok(Page { rows, next, total: None })
 }

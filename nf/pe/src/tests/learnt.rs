@@ -239,6 +239,27 @@ fn the_lowest_distance_holds_and_what_waits_comes_back_when_nothing_is_learnt_an
         ("203.0.113.0/24", "ospf"),
     ];
     assert_eq!(held, wanted.map(|(to, by)| (to.into(), by.into())));
+    let asked = |params: &[(&str, &str)]| {
+        let params = params.iter().map(|(key, it)| ((*key).to_owned(), (*it).to_owned()));
+        let ask = Ask { path: "pe/routes".to_owned(), params: params.collect() };
+        let page = world.edge.own(world.now, &ask).expect("routes");
+        let rows = page["rows"].as_array().expect("a page").iter();
+        let told = |it: &serde_json::Value| {
+            format!("{} {} {}", it["prefix"], it["origin"], it["holds"]).replace('"', "")
+        };
+        (rows.map(told).collect::<Vec<_>>(), page["next"].as_u64())
+    };
+    let all = [
+        "10.0.0.0/24 connected true",
+        "198.51.100.0/24 static true",
+        "203.0.113.0/24 static false",
+        "192.0.2.0/24 ospf true",
+        "203.0.113.0/24 ospf true",
+    ];
+    assert_eq!(asked(&[]), (all.map(String::from).to_vec(), None));
+    assert_eq!(asked(&[("within", "203.0.113.0/24"), ("skip", "3")]).0, [all[4]]);
+    assert_eq!(asked(&[("limit", "4")]).1, Some(4));
+    assert_eq!(asked(&[("skip", "4")]).0, [all[4]]);
     [FIRM, WAITING, NEW].into_iter().for_each(|to| world.withdraw(to));
     world.run(10);
     assert_eq!(gateways(&world), [Some(STATIC), Some(STATIC), None]);

@@ -64,7 +64,8 @@ pub enum PlaneCommand {
     Ports(Of),
     /// Interfaces: packets and octets.
     Interfaces(Of),
-    /// Routes: those of the configuration and its files, and those that interfaces make.
+    /// Routes: those of the configuration and its files, those that interfaces make, those that
+    /// were learnt.
     Routes(Of),
     /// Routing tables: labels, routes, interfaces.
     Vrfs(Of),
