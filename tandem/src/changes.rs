@@ -217,6 +217,19 @@ mod tests {
     fn associations_that_a_commit_ends_or_restarts_are_named() {
         let other = SGC.replace("[\"192.0.2.2\"]", "[\"192.0.2.3\"]");
         assert_eq!(said(SGC, &other), ["stp: this association restarts: two"]);
+        let cluster = |more: &str| {
+            format!(
+                "{SGC}[sgc.cluster]\nnode = 2\n{more}nodes = [\
+                 {{ number = 1, address = \"127.0.0.1:5990\" }}, \
+                 {{ number = 2, address = \"127.0.0.2:5990\" }}, \
+                 {{ number = 3, address = \"127.0.0.3:5990\" }}]\n"
+            )
+        };
+        let codes = cluster("").replace("[\"2-100-1\"]", "[\"2-100-1\", \"2-100-2\"]");
+        let differs = "stp: node 2 will differ from the others until they are told the same: no \
+            partition moves to it";
+        assert_eq!(said(&cluster(""), &codes), [differs]);
+        assert_eq!(said(&cluster(""), &cluster("rebalance_s = 20\n")), Vec::<String>::new());
         let off = SGC.replace("name = \"one\"", "name = \"one\"\nenabled = false");
         assert_eq!(said(SGC, &off), ["stp: this peer carries no traffic any more: one"]);
         let gone = &SGC[..SGC.rfind("[[sgc.peer]]").unwrap()];

@@ -193,7 +193,20 @@ impl Sgc {
             interrupted(server, servers, "begin again", &again),
             interrupted(server, servers, "end", &gone),
         ];
-        said.into_iter().flatten().map(|what| Issue::new("name", what, "")).collect()
+        let said = said.into_iter().flatten().chain(self.differs(next));
+        said.map(|what| Issue::new("name", what, "")).collect()
+    }
+
+    /// What becomes of a node of a cluster that alone has what all are to have.
+    fn differs(&self, next: &Self) -> Option<String> {
+        let (_, cluster) = (self.cluster.as_ref()?, next.cluster.as_ref()?);
+        (self.cluster_digest() != next.cluster_digest()).then(|| {
+            let node = cluster.node;
+            format!(
+                "node {node} will differ from the others until they are told the same: no \
+                 partition moves to it"
+            )
+        })
     }
 
     /// The peer in `next`, if its association goes on there.

@@ -256,10 +256,10 @@ questions! {
     Ask "cluster/links" [] -> Vec<LinkRow>, |it, _| Ok(it.sccp.show_cluster_links());
     /// Gives the partitions of this node to the others, so that it can be stopped.
     Act "cluster/drain" [] -> Vec<DrainRow>,
-        |it, _| it.sccp.drain_cluster(true).ok_or_else(no_node);
+        |it, _| it.drain_cluster(true).ok_or_else(no_node);
     /// Takes part in the cluster again.
     Act "cluster/undrain" [] -> Vec<DrainRow>,
-        |it, _| it.sccp.drain_cluster(false).ok_or_else(no_node);
+        |it, _| it.drain_cluster(false).ok_or_else(no_node);
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.show_alarms(asked.now));
 }
@@ -270,6 +270,14 @@ pub fn questions() -> Vec<Question> {
 }
 
 impl Gateway {
+    fn drain_cluster(&mut self, drains: bool) -> Option<Vec<DrainRow>> {
+        let config = &self.config;
+        let all = config.application.iter();
+        let served = all.filter_map(|it| Some((it.name.clone(), config.subsystem_of(it)?)));
+        let served = served.collect();
+        self.sccp.drain_cluster(drains, served)
+    }
+
     /// Answers a question.
     pub(crate) fn answer(&mut self, now: Time, ask: &Ask) -> Answer<Value> {
         self.gauges();

@@ -379,6 +379,14 @@ impl Function for Gateway {
         self.links.is_closed() && self.sccp.clustered.as_deref().is_none_or(is_empty)
     }
 
+    fn waits_for(&self) -> &'static str {
+        if self.links.is_closed() {
+            "other nodes to take its partitions"
+        } else {
+            "peers to end their associations"
+        }
+    }
+
     fn cells(&self) -> Vec<event::MetricCells> {
         let doorway = self.links.sctp().map(sctp_stack::SctpEndpoint::cells);
         let (sccp, tcap) = (self.sccp.node.metrics(), self.sccp.transactions.metrics());

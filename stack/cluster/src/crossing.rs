@@ -190,6 +190,13 @@ impl Clustered {
         ranked.min_by_key(|it| it.0).map(|it| it.1)
     }
 
+    /// Whether another node that stays takes dialogues of a subsystem.
+    #[must_use]
+    pub fn is_taken_elsewhere(&self, subsystem: u8) -> bool {
+        let mut others = self.heard.keys().filter(|it| !self.peers.leaves(**it));
+        others.any(|node| self.peers.rank(*node, subsystem).is_some())
+    }
+
     /// What begins a dialogue crosses to another node that takes it; whether there is one.
     pub fn give(&mut self, subsystem: u8, hops: u8, post: &Post) -> bool {
         let taker = self.taker(subsystem);

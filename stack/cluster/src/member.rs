@@ -308,10 +308,10 @@ impl Clustered {
         }
     }
 
-    /// Whether it serves nothing any more, or nobody is there who could.
+    /// Whether it serves nothing any more, or nobody is there who could and does not leave as well.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.open.is_empty() || self.heard.is_empty()
+        self.open.is_empty() || self.heard.keys().all(|node| self.peers.leaves(*node))
     }
 
     /// Once a second: how this node stands, and partitions that were better elsewhere go there.

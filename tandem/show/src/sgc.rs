@@ -299,10 +299,14 @@ pub fn blank_unknown(rows: &mut [Value]) {
 pub fn drained(answer: &Value) -> String {
     let row = answer.get(0).unwrap_or(answer);
     let (node, serving) = (&row["node"], &row["serving"]);
-    match row["draining"] == true {
-        true => format!("node {node} gives its {serving} partitions to the others"),
-        false => format!("node {node} takes part again"),
+    if row["draining"] != true {
+        return format!("node {node} takes part again");
     }
+    let mut said = format!("node {node} gives its {serving} partitions to the others");
+    for name in row["alone"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        said += &format!("\n{name} has no instance at another node: what begins is refused");
+    }
+    said
 }
 
 const TARGETS: Listing = Listing::new(
@@ -501,9 +505,14 @@ PEER   ROLE  OVER  ADDRESS            ASSOCIATION  ASP     ACTIVE FOR  SINCE\n\
         blank_unknown(&mut rows);
         let wanted = "NODE  HEARS  UP\n   1      2  yes\n   2      1  unknown\n";
         assert_eq!(table(&LOOK, &rows, &CLUSTER_LINKS), wanted);
-        let said = |draining| drained(&json!([{"node": 1, "draining": draining, "serving": 24}]));
-        assert_eq!(said(true), "node 1 gives its 24 partitions to the others");
-        assert_eq!(said(false), "node 1 takes part again");
+        let said = |draining: bool, alone: &[&str]| {
+            drained(&json!([{"node": 1, "draining": draining, "serving": 24, "alone": alone}]))
+        };
+        let gives = "node 1 gives its 24 partitions to the others";
+        let refused = "hlr has no instance at another node: what begins is refused";
+        assert_eq!(said(true, &[]), gives);
+        assert_eq!(said(true, &["hlr"]), format!("{gives}\n{refused}"));
+        assert_eq!(said(false, &[]), "node 1 takes part again");
     }
 
     #[test]

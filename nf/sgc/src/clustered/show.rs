@@ -78,6 +78,8 @@ rows! {
         node: u8,
         draining: bool,
         serving: u32,
+        /// Applications with instances at this node alone: what begins is refused while it drains.
+        alone: Vec<String>,
     }
 }
 
@@ -131,11 +133,24 @@ impl SccpNode {
         self.clustered.as_ref().map(|it| it.links()).unwrap_or_default()
     }
 
-    /// This node is to serve nothing any more, or to take part again.
-    pub(crate) fn drain_cluster(&mut self, drains: bool) -> Option<Vec<DrainRow>> {
+    /// This node is to serve nothing any more, or to take part again; `served` are applications
+    /// and their subsystems.
+    pub(crate) fn drain_cluster(
+        &mut self,
+        draining: bool,
+        mut served: Vec<(String, u8)>,
+    ) -> Option<Vec<DrainRow>> {
         let of = self.clustered.as_mut()?;
-        of.leave(drains);
-        Some(vec![DrainRow { node: of.own().0, draining: drains, serving: of.open().len() }])
+        let ends = &self.services.applications;
+        let is_here = |name: &str| {
+            let mut instances = ends.iter().filter(|(it, _)| *it == name);
+            instances.any(|(_, end)| !end.status().instances.is_empty())
+        };
+        served.retain(|(name, it)| draining && is_here(name) && !of.is_taken_elsewhere(*it));
+        let alone = served.into_iter().map(|(name, _)| name).collect();
+        of.leave(draining);
+        let (node, serving) = (of.own().0, of.open().len());
+        Some(vec![DrainRow { node, draining, serving, alone }])
     }
 
     /// What has been counted in this step.

@@ -9,6 +9,7 @@ use crate::world::{Asp, Program, World};
 use bytes::Bytes;
 use m3ua::{In, Transfer};
 use machine::Duration;
+use runtime::Function as _;
 use sccp::codec::{
     Address, Class, ConnectionClass, ConnectionMessage, Form, LocalReference, Message, Unit, Word,
 };
@@ -335,6 +336,31 @@ fn a_node_that_is_drained_loses_nothing() {
         let came = [site.came(0), site.came(1)].concat();
         assert_eq!(came, [(MessageType::End, None)], "{number}");
     }
+}
+
+#[test]
+fn a_drain_says_which_applications_have_no_instance_elsewhere() {
+    let here_alone = |node: u8| program(if node == 1 { 1 } else { 9 });
+    let mut site = Site::with(2, |node| section(node, 2, ""), here_alone);
+    let alone = |site: &mut Site, at: usize, act: &str| {
+        site.world.ask(site.gateways[at], act, &[])[0]["alone"].to_string()
+    };
+    assert_eq!(alone(&mut site, 0, "cluster/drain"), "[\"hlr\"]");
+    assert_eq!(alone(&mut site, 0, "cluster/undrain"), "[]");
+    assert_eq!(alone(&mut site, 1, "cluster/drain"), "[]", "it has none itself");
+    let mut site = Site::new();
+    assert_eq!(alone(&mut site, 0, "cluster/drain"), "[]");
+    site.world.pass(ms(3_000));
+    assert_eq!(alone(&mut site, 1, "cluster/drain"), "[\"hlr\"]", "the other one leaves");
+}
+
+#[test]
+fn nodes_that_all_leave_do_not_wait_for_each_other() {
+    let mut site = Site::of(3, "");
+    (0..3).for_each(|at| site.world.drain(site.gateways[at]));
+    site.world.pass(ms(3_000));
+    let gateways = site.gateways.clone();
+    assert!(gateways.iter().all(|it| site.world.gateway_of(*it).is_idle()));
 }
 
 #[test]
