@@ -237,6 +237,13 @@ impl<F: Function> Unit for Paired<F> {
         is_standby || self.unit.is_idle()
     }
 
+    fn waits_for(&self) -> &'static str {
+        if self.leaving().as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return "the other node to take over";
+        }
+        self.unit.waits_for()
+    }
+
     fn end(&self) {
         self.node.end();
         self.unit.end();

@@ -28,15 +28,40 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
+use supervise::Unit;
 
 /// Pause between two looks at signals and functions.
 const LOOK: Duration = Duration::from_millis(50);
+/// A drain that takes longer says what it waits for.
+const WAITS: Duration = Duration::from_secs(1);
 /// Looks at a lock that is held, before it is another site's.
 const LOCK_TRIES: u32 = 5;
 /// Name of the file in the site's directory with the URL of the API, while the site runs.
 pub const ADDRESS: &str = "address";
 /// Name of the file in the site's directory with the path of its control socket, while it runs.
 pub const CONTROL: &str = "control";
+
+/// What a drain that takes long was said to wait for.
+struct Waits {
+    after: Instant,
+    words: Vec<String>,
+}
+
+impl Waits {
+    /// Says it, and what else it waits for when that is another thing.
+    fn say(&mut self, units: &[Arc<dyn Unit>]) {
+        if Instant::now() < self.after {
+            return;
+        }
+        let busy = units.iter().filter(|unit| !unit.is_idle());
+        let words: Vec<String> =
+            busy.map(|unit| format!("{}: {}", unit.name(), unit.waits_for())).collect();
+        if words != self.words && !words.is_empty() {
+            tracing::info!(target: "site", waits_for = words.join(", "), "not drained yet");
+            (self.words, self.after) = (words, Instant::now() + WAITS);
+        }
+    }
+}
 
 /// What ends a run.
 struct Wishes {
@@ -305,7 +330,9 @@ impl Running {
         units.iter().for_each(|unit| unit.drain());
         let until = Instant::now() + Duration::from_secs(u64::from(drain_s));
         let mut outcome = Ok(());
+        let mut said = Waits { after: Instant::now() + WAITS, words: Vec::new() };
         while !units.iter().all(|unit| unit.is_idle()) {
+            said.say(&units);
             if wishes.ends_at_once() {
                 outcome = Err(Exit::Failed("ended before the site was drained".into()));
                 break;

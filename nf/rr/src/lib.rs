@@ -230,6 +230,10 @@ impl Function for Reflector {
         self.speaker.is_idle()
     }
 
+    fn waits_for(&self) -> &'static str {
+        "peers to close their connections"
+    }
+
     fn cells(&self) -> Vec<event::MetricCells> {
         vec![self.metrics.cells(), self.peer_table.cells()]
     }

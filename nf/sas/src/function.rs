@@ -168,6 +168,10 @@ impl Function for Sas {
         !self.is_behind()
     }
 
+    fn waits_for(&self) -> &'static str {
+        "captured messages to be written"
+    }
+
     fn cells(&self) -> Vec<event::MetricCells> {
         let store = self.correlator.as_ref().map(|correlator| correlator.store.cells());
         let own = std::iter::once(self.receiver.metrics.cells()).chain(store);

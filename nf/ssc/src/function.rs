@@ -185,6 +185,10 @@ impl Function for Controller {
         self.calls.is_empty() && self.overload.waiting.is_empty()
     }
 
+    fn waits_for(&self) -> &'static str {
+        "calls that run, or requests that are not answered"
+    }
+
     fn cells(&self) -> Vec<event::MetricCells> {
         let media = self.media.metrics.cells();
         let [agreements, esp, reg_events] = self.ims.cells();

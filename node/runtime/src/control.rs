@@ -69,6 +69,8 @@ impl Crashes {
 pub(crate) struct Status {
     state: AtomicU8,
     pub(crate) idle: AtomicBool,
+    /// What a shard that drains waits for.
+    waits_for: Mutex<&'static str>,
     failure: Mutex<Option<String>>,
     /// When the turn that runs now began, nanoseconds; zero while the shard waits.
     turn_ns: AtomicU64,
@@ -83,6 +85,7 @@ impl Status {
         Self {
             state: AtomicU8::new(ShardState::Starting as u8),
             idle: AtomicBool::new(false),
+            waits_for: Mutex::new(""),
             failure: Mutex::new(None),
             turn_ns: AtomicU64::new(0),
             crashes: Mutex::default(),
@@ -110,6 +113,14 @@ impl Status {
 
     pub(crate) fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
+    }
+
+    pub(crate) fn wait_for(&self, what: &'static str) {
+        *lock(&self.waits_for) = what;
+    }
+
+    pub(crate) fn waits_for(&self) -> &'static str {
+        *lock(&self.waits_for)
     }
 
     /// A turn begins.

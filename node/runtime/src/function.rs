@@ -651,6 +651,11 @@ pub trait Function: Send + 'static {
     /// Whether nothing runs any more (asked after [`In::Drain`]).
     fn is_idle(&self) -> bool;
 
+    /// What the end of it waits for, in words for the log, while it is not idle.
+    fn waits_for(&self) -> &'static str {
+        "what is under way"
+    }
+
     /// The cells of this shard, for the management side.
     fn cells(&self) -> Vec<event::MetricCells>;
 }

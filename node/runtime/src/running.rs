@@ -394,6 +394,13 @@ impl<F: Function> Running<F> {
         })
     }
 
+    /// What it waits for, after [`Running::drain`].
+    #[must_use]
+    pub fn waits_for(&self) -> &'static str {
+        let mut words = self.shards.iter().map(|shard| shard.status.waits_for());
+        words.find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
     /// Drains, waits for that until `deadline` has passed, and ends all threads.
     pub fn stop(self, deadline: Duration) {
         self.drain();

@@ -175,7 +175,9 @@ impl<F: Function> Shard<F> {
         self.flush(now);
         self.engine.rings.post(&self.engine.metrics);
         if self.draining {
-            let is_idle = self.engine.function.is_idle() && !self.engine.rings.has_work();
+            let function = &self.engine.function;
+            let is_idle = function.is_idle() && !self.engine.rings.has_work();
+            self.status.wait_for(if is_idle { "" } else { function.waits_for() });
             self.status.idle.store(is_idle, SeqCst);
         }
         worked

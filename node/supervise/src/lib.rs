@@ -45,6 +45,9 @@ pub trait Unit: Managed {
     /// Whether nothing runs any more.
     fn is_idle(&self) -> bool;
 
+    /// What it waits for after [`Unit::drain`], in words.
+    fn waits_for(&self) -> &'static str;
+
     /// Ends it at once.
     fn end(&self);
 }
@@ -323,6 +326,10 @@ impl<F: Function> Unit for Supervised<F> {
 
     fn is_idle(&self) -> bool {
         self.running().is_none_or(|running| running.is_idle())
+    }
+
+    fn waits_for(&self) -> &'static str {
+        self.running().map_or("", |running| running.waits_for())
     }
 
     fn end(&self) {
