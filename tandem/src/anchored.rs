@@ -1,7 +1,7 @@
 //! Whether media controllers of this site serve the groups of addresses that its realms anchor
 //! media at: without them every call of such a realm is refused.
 
-use config::{Issue, meant};
+use config::{Issue, ListenAddress, meant};
 use media_stack::config::ControllerConfig;
 use msc::config::Msc;
 use ssc::config::{Realm, Ssc};
@@ -25,6 +25,35 @@ pub fn own<'s>(all: &'s [Msc], controller: &ControllerConfig) -> Option<&'s Msc>
 pub fn all_own<'s>(all: &'s [Msc], ssc: &Ssc) -> Option<Vec<&'s Msc>> {
     let own = ssc.media.controller.iter().map(|controller| own(all, controller));
     own.collect::<Option<Vec<_>>>().filter(|own| !own.is_empty())
+}
+
+/// Media controllers that a session controller looks for on this machine, where no `[[msc]]` of this
+/// site listens, nor any other program.
+pub fn unheard(sscs: &[Ssc], mscs: &[Msc]) -> Vec<Issue> {
+    let listens: Vec<SocketAddr> = mscs.iter().filter_map(|msc| msc.listen).collect();
+    let is_near = |it: &SocketAddr| {
+        it.ip().is_loopback() || listens.iter().any(|listen| listen.ip() == it.ip())
+    };
+    let mut found = Vec::new();
+    for (at, ssc) in sscs.iter().enumerate().filter(|_| !listens.is_empty()) {
+        for (n, controller) in ssc.media.controller.iter().enumerate() {
+            let path = format!("ssc[{at}].media.controller[{n}].address");
+            let is_free = |address: &SocketAddr| {
+                let (path, address) = (path.clone(), *address);
+                ListenAddress { path, datagram: false, address }.try_bind().is_ok()
+            };
+            let address = controller.addresses().next().filter(is_near).filter(is_free);
+            let Some(address) = address.filter(|_| own(mscs, controller).is_none()) else {
+                continue;
+            };
+            let what = format!("no [[msc]] of this file listens at {address}, nor does anybody");
+            let texts: Vec<String> = listens.iter().map(SocketAddr::to_string).collect();
+            let near = texts.iter().map(String::as_str);
+            let hint = meant(&address.to_string(), near, "add an [[msc]] with that `listen`");
+            found.push(Issue::new(path, what, hint));
+        }
+    }
+    found
 }
 
 /// Pushes the realms whose calls need ports of a group that no media controller has.

@@ -2,8 +2,8 @@
 
 use crate::changes;
 use crate::ctl::client_of_file;
-use crate::exposure::{advice, exposures};
-use crate::probe::probe;
+use crate::exposure::{RUNS_AS_ROOT, advice, exposures};
+use crate::probe::{probe, probe_beside};
 use crate::rights;
 use crate::site::Site;
 use crate::site_text::{held_by, load, render};
@@ -49,8 +49,14 @@ pub fn check(file: &Path, wanted: Wanted) -> Result<(), Exit> {
     } else {
         let name = &found.file;
         let say = |it: &Diagnostic, word| output::complaint(&it.render_as(word, name, &text));
-        found.warnings.iter().for_each(|it| say(it, "warning"));
+        // What is so of every site of a machine hides nothing that is so of this one.
+        let (of_root, warnings): (Vec<_>, Vec<_>) =
+            found.warnings.iter().partition(|it| it.what == RUNS_AS_ROOT);
+        warnings.into_iter().for_each(|it| say(it, "warning"));
         found.notes.iter().for_each(|it| say(it, "note"));
+        for it in of_root {
+            output::complaint(&format!("warning: {name}: {} ({})", it.what, it.hint));
+        }
         if let Some(interrupts) = &found.interrupts {
             output::text(&config::interruptions_listed(interrupts.iter().map(String::as_str)))?;
         }
@@ -135,14 +141,13 @@ fn hindrances(
             let hint = "a site has a directory of its own: name another one";
             vec![Issue::new("site.directory", what, hint)]
         }
+        Some(_) if wanted.against_running => Vec::new(),
         Some(_) => {
-            if !wanted.against_running {
-                eprintln!(
-                    "{file}: this site is running: its ports are not checked here, `tandem check \
-                     --against-running` does that, and says what a commit interrupts"
-                );
-            }
-            Vec::new()
+            eprintln!(
+                "{file}: this site is running: whether its ports are free is not checked here, \
+                 `tandem check --against-running` does that, and says what a commit interrupts"
+            );
+            probe_beside(site, directory)
         }
         None => {
             let made = makes.map(|makes| rights::rehearse(site, directory, makes));

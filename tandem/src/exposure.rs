@@ -1,6 +1,7 @@
 //! What a site leaves open to others: no mistake, but nothing to do unknowingly. `tandem check`
 //! says it in words, and the log does when a site starts.
 
+use crate::anchored;
 use crate::functions::{self, Section};
 use crate::rights;
 use crate::site::Site;
@@ -20,6 +21,9 @@ const PORT_OPEN_TO_ALL: u16 = 1_024;
 const OTHERS_WRITE: u32 = 0o002;
 /// In such a folder nobody but their owners replaces files, whoever may write it (`/tmp`).
 const STICKY: u32 = 0o1000;
+
+/// Said of each site that root starts and that names no user.
+pub const RUNS_AS_ROOT: &str = "it runs as root: a fault in it is one of the machine";
 
 /// Everything that is open, with its place in `text`, the text of the site file `file`.
 pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
@@ -46,6 +50,7 @@ pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
         let unheard = inner.head().capture.and_then(|to| unheard(to, &doors));
         found.extend(unheard.map(|issue| issue.under(&path)));
     }
+    found.extend(anchored::unheard(&site.ssc, &site.msc));
     unwritable(file, &mut found);
     needs(site, &mut found);
     config::placed(text, found)
@@ -130,9 +135,8 @@ fn unheard(to: &str, doors: &[ListenAddress]) -> Option<Issue> {
 
 fn process(file: &Path, site: &Site, found: &mut Vec<Issue>) {
     if rights::stays_root(file, &site.site) {
-        let what = "it runs as root: a fault in it is one of the machine";
         let hint = "give `user`, or run it as the unit tandem@.service does";
-        found.push(Issue::new("site", what, hint));
+        found.push(Issue::new("site", RUNS_AS_ROOT, hint));
     }
     if !site.site.filter_system_calls {
         let what = "the kernel refuses no system call to it";

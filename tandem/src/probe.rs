@@ -5,20 +5,38 @@ use crate::site::Site;
 use config::keys;
 use config::{Issue, ListenAddress, Site as _};
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 
 /// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
 /// holds itself.
 pub fn probe(site: &Site, directory: &Path, own: &[ListenAddress]) -> Vec<Issue> {
+    hindrances(site, directory, |door| {
+        if own.iter().any(|held| held.conflicts(door)) { Ok(()) } else { door.try_bind() }
+    })
+}
+
+/// The same but for ports, which the site holds itself: it runs.
+pub fn probe_beside(site: &Site, directory: &Path) -> Vec<Issue> {
+    hindrances(site, directory, |door| {
+        let any = SocketAddr::new(door.address.ip(), 0);
+        ListenAddress { address: any, ..door.clone() }.try_bind()
+    })
+}
+
+fn hindrances(
+    site: &Site,
+    directory: &Path,
+    bind: impl Fn(&ListenAddress) -> Result<(), Issue>,
+) -> Vec<Issue> {
     let addresses = site.listen_addresses();
-    let others = addresses.iter().filter(|door| !own.iter().any(|held| held.conflicts(door)));
     // An address of the active node of a pair is bound ahead of its coming.
     let sections = site.sections();
     let is_ahead =
         |door: &&ListenAddress| sections.iter().any(|it| it.inner.head().awaits(door.address.ip()));
-    let others = others.filter(|door| !is_ahead(door));
-    let mut issues: Vec<Issue> = others.filter_map(|door| door.try_bind().err()).collect();
+    let others = addresses.iter().filter(|door| !is_ahead(door));
+    let mut issues: Vec<Issue> = others.filter_map(|door| bind(door).err()).collect();
     // An address that lacks is said once, not for each of its ports.
     let mut said = BTreeSet::new();
     issues.retain(|issue| said.insert(issue.what.clone()));

@@ -411,6 +411,61 @@ fn a_collector_that_nobody_is_and_devices_and_subnets_that_cannot_serve_are_note
 }
 
 #[test]
+fn a_media_controller_that_no_section_of_this_file_is_is_said_with_the_nearest_address() {
+    let (status, said) = Place::new(&transcodes("", "")).check();
+    assert!(status == 0 && !said.contains("no [[msc]] of this file"), "{said}");
+    let wrong = |address: &str| {
+        let text = transcodes("", "").replace(
+            "address = \"127.0.0.1:2970\"\n[[ssc",
+            &format!("address = \"{address}\"\n[[ssc"),
+        );
+        Place::new(&text).check()
+    };
+    let (status, said) = wrong("127.0.0.1:2971");
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("note: no [[msc]] of this file listens at 127.0.0.1:2971"), "{said}");
+    assert!(said.contains("did you mean `127.0.0.1:2970`?"), "{said}");
+    let (_, said) = wrong("192.0.2.77:2970");
+    assert!(!said.contains("no [[msc]]"), "that is another machine: {said}");
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_, said) = wrong(&other.local_addr().unwrap().to_string());
+    assert!(!said.contains("no [[msc]]"), "somebody listens there: {said}");
+}
+
+#[test]
+fn phones_of_ims_whose_registrations_are_short_are_said() {
+    let site = |keys: &str| {
+        Place::new(&format!(
+            "{SITE}[[ssc]]\nname = \"ssc1\"\n[[ssc.realm]]\nname = \"access\"\n\
+             side = \"access\"\nlisten = [\"udp:127.0.0.1:0\"]\nregister_required = true\n\
+             {keys}[ssc.realm.ipsec]\n[[ssc.realm]]\nname = \"core\"\nside = \"core\"\n\
+             trusted = true\nlisten = [\"udp:127.0.0.2:0\"]\n[[ssc.next_hop]]\n\
+             name = \"scscf\"\nrealm = \"core\"\ntargets = [\"udp:127.0.0.3:5060\"]\n\
+             [[ssc.route]]\nfrom = \"access\"\nto = [\"scscf\"]\n"
+        ))
+    };
+    let (_, said) = site("").check();
+    assert!(said.contains("phones of the realm access register anew every 30 s"), "{said}");
+    assert!(said.contains("`client_expires_s = 3600`"), "{said}");
+    let (_, said) = site("client_expires_s = 1800\n").check();
+    assert!(!said.contains("register anew"), "{said}");
+}
+
+#[test]
+fn that_it_runs_as_root_is_one_line_and_the_last_one() {
+    if !is_root() {
+        return;
+    }
+    let (status, said) = Place::new(&reflector("password = \"x\"\n")).check();
+    assert_eq!(status, 0, "{said}");
+    let lines: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("warning: ") && last.contains("it runs as root"), "{said}");
+    assert!(last.contains("give `user`"), "{said}");
+    assert_eq!(said.matches("runs as root").count(), 1, "{said}");
+}
+
+#[test]
 fn an_interface_on_which_ospf_believes_everybody_is_warned_of() {
     let site = |keys: &str| {
         let interface = |name: &str, net: u8| {
@@ -449,6 +504,13 @@ fn another_site_in_the_same_directory_is_a_mistake() {
     place.write("var/lock", "x\n");
     let (status, said) = place.check();
     assert!(status == 0 && said.contains("this site is running"), "{said}");
+    // Ports are the running site's own; addresses and files are not.
+    let text = reflector("password_file = \"none.key\"\n").replace("127.0.0.1:0", "192.0.2.77:1");
+    let text = text.replace("[oam]\n", "[oam]\nallow_remote = true\n");
+    fs::write(place.at("site.toml"), text).unwrap();
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("none.key cannot be read"), "{said}");
+    assert!(said.contains("no interface of this machine has the address 192.0.2.77"), "{said}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ use ssc::config::{Realm, SourcePolicing, Ssc};
 use std::net::IpAddr;
 use std::path::Path;
 
+/// A registration of a phone of IMS that is not longer than this is short, in seconds.
+const SHORT_S: u32 = 60;
 /// A trusted prefix shorter than this is everybody, IPv4 and IPv6.
 const PREFIX_BITS_MIN: [u8; 2] = [8, 16];
 
@@ -98,7 +100,23 @@ pub fn advice(section: &Ssc) -> Vec<Issue> {
     let mut found: Vec<Issue> =
         pair.map(|_| Issue::new("replica.node", what, hint)).into_iter().collect();
     methods(section, &mut found);
+    short_registrations(section, &mut found);
     found
+}
+
+/// Phones of IMS whose registrations are as short as those of phones that keep a NAT open by them.
+fn short_registrations(section: &Ssc, found: &mut Vec<Issue>) {
+    let seconds = section.registrar.client_expires_s;
+    let is_short = |realm: &Realm| {
+        realm.ipsec.is_some() && realm.client_expires_s.is_none() && seconds <= SHORT_S
+    };
+    for (r, realm) in section.realm.iter().enumerate().filter(|(_, it)| is_short(it)) {
+        let what =
+            format!("phones of the realm {} register anew every {seconds} s or sooner", realm.name);
+        let hint = "write `client_expires_s = 3600` in this realm and `core_expires_s = 7200` in \
+            [ssc.registrar], or as long as the core grants";
+        found.push(Issue::new(format!("realm[{r}].ipsec"), what, hint));
+    }
 }
 
 /// Methods of routes that are like a known one: most of them are mistyped. Others are matched as
