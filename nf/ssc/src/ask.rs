@@ -164,6 +164,7 @@ fn show_registrations(
             realm: of.border.realms.row(binding.realm).name.clone(),
             source: binding.flow.remote.to_string(),
             transport: binding.flow.transport.word(),
+            agreement: of.ims.has_agreement(&binding.flow),
             expires_at_us: binding.expires.as_micros(),
             expires_s: binding.expires.since(now).as_secs(),
             core_expires_at_us: binding.core_expires.as_micros(),

@@ -172,8 +172,8 @@ pub struct NextHop {
     /// or the target's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_name: Option<String>,
-    /// Seconds between OPTIONS probes; 0 is off. A target that went down is probed after 1, 2, 4 …
-    /// seconds, up to these.
+    /// Seconds between OPTIONS probes; 0 is off. A target is up until probes fail; one that went
+    /// down is probed after 1, 2, 4 … seconds, up to these.
     #[serde(default = "probe_interval_s")]
     pub probe_interval_s: u32,
     /// Probes that must fail in a row before the target counts as down: each has until the next

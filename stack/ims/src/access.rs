@@ -327,6 +327,13 @@ impl Access {
             && self.table.vacated.at(identity).is_none()
     }
 
+    /// Whether a phone of that flow has an agreement; `None` where none is made.
+    #[must_use]
+    pub fn has_agreement(&self, flow: &Flow) -> Option<bool> {
+        self.row(flow.port).filter(|(_, door)| door.is_protected)?;
+        Some(!self.table.by_identity(self.known_by(flow)).is_empty())
+    }
+
     /// Whether a REGISTER offers an agreement: the core must challenge it, and nobody accepts it in
     /// the core's place.
     #[must_use]

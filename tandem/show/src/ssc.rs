@@ -10,6 +10,7 @@ pub const CALLS: Listing = Listing::new(
     &[
         plain("function", "FUNCTION"),
         firm("id", "ID"),
+        firm("trail", "TRAIL"),
         column("state", "STATE", Form::State),
         plain("from", "FROM"),
         plain("to", "TO"),
@@ -30,6 +31,7 @@ pub const REGISTRATIONS: Listing = Listing::new(
         plain("realm", "REALM"),
         plain("source", "SOURCE"),
         plain("transport", "TRANSPORT"),
+        column("agreement", "AGREEMENT", Form::Flag),
         column("expires_at_us", "EXPIRES", Form::Until),
         column("core_expires_at_us", "CORE EXPIRES", Form::Until),
     ],
@@ -213,17 +215,18 @@ mod tests {
 
     #[test]
     fn calls_say_how_long_they_last_and_fit_a_terminal() {
-        let row = json!({"function": "ssc1", "id": "000000000000002a", "state": "established",
+        let row = json!({"function": "ssc1", "id": "0-0-0",
+            "trail": "a81e09c14c7a52f1", "state": "established",
             "from": "sip:alice@access.example.net", "to": "sip:+4930123456@core.example.net",
             "realm_in": "access", "realm_out": "core", "started_at_us": 930_000_000,
             "answered_at_us": 939_000_000});
         // Titles of two words take two lines where room is wanted.
-        let wanted = "ID STATE FROM TO IN OUT BEGAN TALKING";
+        let wanted = "ID TRAIL STATE FROM TO IN OUT BEGAN TALKING";
         let shown = table(&LOOK, &[row], &CALLS);
         assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let head = words(shown.lines().next().unwrap_or_default());
-        assert_eq!(head[..8], words(wanted)[..]);
+        assert_eq!(head[..9], words(wanted)[..]);
         assert!(shown.contains("1m 10s") && shown.contains("1m 1s"), "{shown}");
     }
 

@@ -10,6 +10,8 @@ rows! {
         realm: String,
         source: String,
         transport: &'static str,
+        /// Whether a phone of IMS has its security agreement; without, its contact reaches nobody.
+        agreement: Option<bool>,
         expires_at_us: u64,
         expires_s: u64,
         core_expires_at_us: u64,

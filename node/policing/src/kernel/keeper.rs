@@ -116,7 +116,7 @@ impl Keeper {
             return if spec.interfaces.is_empty() && are_local(spec) && spec.wish == Wish::Auto {
                 Ok(()) // nobody else can send there
             } else {
-                Err("no interface carries an address of a door".into())
+                Err("no interface carries an address at which it listens".into())
             };
         }
         if self.filter.is_none() {
