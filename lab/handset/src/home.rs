@@ -1,11 +1,12 @@
 //! A home network as a P-CSCF sees it: S-CSCF and HSS in one, for registrations.
 
 use crate::notifier::Notifier;
+use crate::passing;
 use crate::text::{Draw, Subscriber, description, line};
 use aka::digest::{Algorithm, Credentials, Qops, Refused, Request, Server};
 use aka::{Amf, Generator, GeneratorState, Rand, Scheme, Vector};
 use machine::Time;
-use sip::{Header, Message, Method};
+use sip::{Header, Message, Method, NameAddr};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -54,6 +55,10 @@ pub struct Home {
     repeats: bool,
     /// Where calls are answered by itself.
     calls: Option<SocketAddr>,
+    /// Whether calls to its own cards are passed on to them.
+    passes_on: bool,
+    /// What it passes on, each to where it goes.
+    passed: Vec<(SocketAddr, Vec<u8>)>,
     /// Whom it tells of registrations.
     notifier: Notifier,
     /// Whether it tells anybody.
@@ -86,6 +91,8 @@ impl Home {
             algorithm: Algorithm::named(b"AKAv1-MD5").expect("it is one"),
             repeats: false,
             calls: None,
+            passes_on: false,
+            passed: Vec::new(),
             notifier: Notifier::default(),
             knows_events: true,
         }
@@ -105,6 +112,12 @@ impl Home {
     /// Calls to it are answered here, with a description; without it a call gets a bare 200.
     pub const fn answer_calls_at(&mut self, address: SocketAddr) {
         self.calls = Some(address);
+    }
+
+    /// Calls to its own cards go on to them, to the P-CSCF that they came from; others are answered
+    /// here ([`Home::answer_calls_at`]).
+    pub const fn pass_calls_on(&mut self) {
+        self.passes_on = true;
     }
 
     /// Whether it refuses responses although they are right: the subscription is barred.
@@ -137,9 +150,32 @@ impl Home {
         }
     }
 
+    /// A request of a call between its phones, as it goes on.
+    fn passed_on(&self, message: &Message<'_>) -> Option<Vec<u8>> {
+        let own = self.calls.filter(|_| self.passes_on)?;
+        let may = matches!(message.method(), Method::Invite | Method::Ack | Method::Cancel);
+        let is_route = |it: &[u8]| String::from_utf8_lossy(it).contains(&own.to_string());
+        if message.header(Header::Route).is_some_and(is_route) {
+            return Some(passing::onward(message, own, message.request_uri()?, false));
+        }
+        let user = message.uri().and_then(|it| it.user).filter(|_| may)?;
+        let card = self.cards.values().find(|it| it.subscriber.user().as_bytes() == user)?;
+        let contact = NameAddr::parse(card.contact.as_deref()?).ok()?;
+        Some(passing::onward(message, own, contact.uri, message.method() == Method::Invite))
+    }
+
     /// Answers a request that came from there; `None`: it is none, or wants no answer.
     pub fn receive(&mut self, _now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
-        let message = Message::parse(bytes).ok().filter(Message::is_request)?;
+        let message = Message::parse(bytes).ok()?;
+        if !message.is_request() {
+            let back = passing::backward(&message);
+            self.passed.extend(back.map(|back| (from, back)));
+            return None;
+        }
+        if let Some(onward) = self.passed_on(&message) {
+            self.passed.push((from, onward));
+            return None;
+        }
         if message.method() == Method::Ack {
             return None;
         }
@@ -201,7 +237,9 @@ impl Home {
 
     /// What it has to send of itself, each to where it goes.
     pub fn notifies(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
-        self.notifier.take()
+        let mut all = core::mem::take(&mut self.passed);
+        all.append(&mut self.notifier.take());
+        all
     }
 
     fn called(&mut self, message: &Message<'_>, from: SocketAddr) -> Vec<u8> {

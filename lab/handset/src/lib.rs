@@ -14,6 +14,7 @@ mod fleet;
 mod handset;
 mod home;
 mod notifier;
+mod passing;
 mod phone;
 mod sockets;
 mod terminal;

@@ -34,6 +34,8 @@ pub struct HomeServer {
     buffer: Vec<u8>,
     /// Answers to its own requests.
     answers: Vec<Vec<u8>>,
+    /// From where it was asked last.
+    asked_from: Option<SocketAddr>,
 }
 
 impl HomeServer {
@@ -45,7 +47,8 @@ impl HomeServer {
         let socket = UdpSocket::bind(listen)?;
         socket.set_nonblocking(true)?;
         home.answer_calls_at(socket.local_addr()?);
-        Ok(Self { home, socket, buffer: vec![0; DATAGRAM_MAX], answers: Vec::new() })
+        let (buffer, answers) = (vec![0; DATAGRAM_MAX], Vec::new());
+        Ok(Self { home, socket, buffer, answers, asked_from: None })
     }
 
     /// What it knows.
@@ -57,9 +60,13 @@ impl HomeServer {
     fn turn(&mut self, now: Time) {
         while let Ok((octets, from)) = self.socket.recv_from(&mut self.buffer) {
             let bytes = &self.buffer[..octets];
-            if bytes.starts_with(b"SIP/2.0 ") && self.answers.len() < KEPT_MAX {
+            let is_answer = bytes.starts_with(b"SIP/2.0 ");
+            if !is_answer {
+                self.asked_from = Some(from);
+            } else if self.answers.len() < KEPT_MAX {
                 self.answers.push(bytes.to_vec());
-            } else if let Some(answer) = self.home.receive(now, from, bytes) {
+            }
+            if let Some(answer) = self.home.receive(now, from, bytes) {
                 let _ = self.socket.send_to(&answer, from); // it is lost, as on any wire
             }
         }
@@ -261,6 +268,12 @@ impl Terminal {
         let status = Message::parse(&end).ok().and_then(|it| it.status()).unwrap_or_default();
         anyhow::ensure!(status == 200, "the BYE is answered {status}");
         Ok(Called { call_id: dialog.call_id, statuses })
+    }
+
+    /// The P-CSCF's address in the core, from where its home was asked.
+    #[must_use]
+    pub fn pcscf(&self) -> Option<SocketAddr> {
+        self.home.as_ref()?.asked_from
     }
 
     /// Its home calls it, by the P-CSCF at its address in the core, and hangs up after a while.

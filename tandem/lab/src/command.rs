@@ -29,6 +29,9 @@ pub enum LabCommand {
     /// Register a phone of IMS with AKA and IPsec, call, and answer calls: for a P-CSCF to be tried
     /// with.
     Phone(Box<phone_command::command::Phone>),
+    /// Register a terminal for short messages (application/vnd.3gpp.sms), send one, and take what
+    /// comes: for a short message gateway to be tried with.
+    Terminal(Box<phone_command::terminal::Terminal>),
     /// Play scenarios of TCAP: what roles say to each other in dialogues of MAP and CAP, once or at
     /// a rate, against a gateway, its applications, or each other.
     Play(Box<play_command::command::Play>),

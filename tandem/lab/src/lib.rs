@@ -49,6 +49,7 @@ pub fn lab(lab: Lab) -> Result<(), Exit> {
         LabCommand::Msu(asked) => said(|say| msu_command::run(&asked, say)),
         LabCommand::Operation(asked) => output::text(&msu_command::operation(&asked)?),
         LabCommand::Phone(asked) => said(|say| phone_command::run(&asked, say)),
+        LabCommand::Terminal(asked) => said(|say| phone_command::terminal::run(&asked, say)),
         LabCommand::Play(asked) => said(|say| play_command::run(&asked, say)),
         LabCommand::Link(asked) => emulate(&asked),
         LabCommand::Run(trial) => trials::run(*trial),

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug, Args)]
 pub struct Phone {
     /// The P-CSCF: an access address of a realm with [ssc.realm.ipsec].
+    #[arg(value_parser = place)]
     pub pcscf: SocketAddr,
     /// Its own address, one of this machine that is not the P-CSCF's.
     #[arg(long)]
@@ -37,11 +38,19 @@ pub struct Phone {
     #[arg(long)]
     pub impu: Option<String>,
     /// Play its home too (S-CSCF and HSS), at the address that the site file has for the S-CSCF.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = place)]
     pub home: Option<SocketAddr>,
+    /// Another card of that home, by its IMSI, with the same keys and domain: of a phone that is
+    /// started without --home. Calls to it go on to it.
+    #[arg(long = "card", value_name = "IMSI", value_parser = imsi, requires = "home")]
+    pub cards: Vec<String>,
     /// Call somebody: sip:+4930200100@ims.example.org.
     #[arg(long, value_name = "URI")]
     pub call: Option<String>,
+    /// Be called so often, by the home that it plays (--home).
+    #[arg(long, value_name = "TIMES", default_value_t = 0, requires = "home")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1_000))]
+    pub called: u16,
     /// Seconds that a call is held.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub talk: u64,
@@ -68,7 +77,13 @@ impl Phone {
 
 fn imsi(text: &str) -> Result<String, String> {
     let is_one = (6..=15).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit());
-    if is_one { Ok(text.to_owned()) } else { Err("an IMSI has up to 15 digits".to_owned()) }
+    if is_one { Ok(text.to_owned()) } else { Err("an IMSI has 6 to 15 digits".to_owned()) }
+}
+
+/// An address with its port.
+pub(crate) fn place(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write ADDRESS:PORT, as 10.0.0.1:5060 or [2001:db8::1]:5060".to_owned())
 }
 
 /// Sixteen octets in hexadecimal digits.
@@ -109,5 +124,6 @@ mod tests {
         assert!(
             imsi("001010123456789").is_ok() && imsi("0010").is_err() && imsi("00101a").is_err()
         );
+        assert!(place("10.0.0.1:5060").is_ok() && place("10.0.0.1").is_err());
     }
 }

@@ -1,17 +1,22 @@
-//! `tandem lab phone`: one phone of IMS that a person registers and calls with.
+//! `tandem lab phone`: one phone of IMS that a person registers and calls with; `tandem lab
+//! terminal`: one that takes and sends short messages.
 #![forbid(unsafe_code)]
 
 pub mod command;
+pub mod terminal;
 
 use anyhow::Context;
 use command::Phone;
-use handset::{Config, Home, HomeCounts, HomeServer, State, Subscriber, Terminal};
+use handset::{Called, Config, Home, HomeCounts, HomeServer, State, Subscriber, Terminal};
 use secagree::{Mode, Preference};
-use std::net::{SocketAddr, UdpSocket};
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A P-CSCF finds a home that was not there before, and how often that is tried.
 const FOUND_MAX: Duration = Duration::from_secs(45);
+/// The same of a home that another plays, and that may be there.
+const FOUND_ELSEWHERE_MAX: Duration = Duration::from_secs(15);
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Registers, calls, stays, de-registers, and says what happens, a line each.
@@ -26,20 +31,28 @@ pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     say(&format!("{name} registers at {}", asked.pcscf));
     let mut late = || say(&format!("nobody has answered at {} yet (UDP)", asked.pcscf));
     let mut registered = terminal.register_saying(&mut late);
-    let until = Instant::now() + FOUND_MAX;
-    while registered.is_err() && was_asked(&terminal) == Some(false) && Instant::now() < until {
+    let most = if asked.home.is_some() { FOUND_MAX } else { FOUND_ELSEWHERE_MAX };
+    let until = Instant::now() + most;
+    while registered.is_err() && is_not_found(&terminal) && Instant::now() < until {
         say("the P-CSCF has perhaps not found its home yet: it tries again");
         terminal.serve(AGAIN);
         registered = terminal.register();
     }
     registered.with_context(|| hint(&terminal))?;
     say(&agreed(&terminal));
+    let talk = Duration::from_secs(asked.talk);
     if let Some(to) = &asked.call {
-        say(&format!("it calls {to}"));
-        let called = terminal.call(to, Duration::from_secs(asked.talk));
-        let called = called.context("the call failed")?;
-        let statuses: Vec<String> = called.statuses.iter().map(u16::to_string).collect();
-        say(&format!("answered ({}), and over", statuses.join(", ")));
+        let who =
+            if asked.home.is_some() && asked.cards.is_empty() { " (its home answers)" } else { "" };
+        say(&format!("it calls {to}{who}"));
+        let called = terminal.call(to, talk).context("the call failed")?;
+        say(&format!("answered ({}), and over", statuses(&called)));
+    }
+    for _ in 0..asked.called {
+        let pcscf = terminal.pcscf().context("the P-CSCF has asked its home nothing")?;
+        say(&format!("its home calls it, by the P-CSCF at {pcscf}"));
+        let called = terminal.be_called(pcscf, talk).context("it was not called")?;
+        say(&format!("it answered ({}), and the call is over", statuses(&called)));
     }
     if asked.stay > 0 {
         say(&format!("it stays for {} s and answers whoever calls", asked.stay));
@@ -52,10 +65,21 @@ pub fn run(asked: &Phone, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn statuses(of: &Called) -> String {
+    let words: Vec<String> = of.statuses.iter().map(u16::to_string).collect();
+    words.join(", ")
+}
+
 /// Whether the home that it plays was asked anything; it plays none: `None`. What fails after that
 /// fails again.
 fn was_asked(terminal: &Terminal) -> Option<bool> {
     terminal.home().map(|home| home.counts() != HomeCounts::default())
+}
+
+/// Whether the P-CSCF has answered in the place of a home that it has perhaps not found yet.
+fn is_not_found(terminal: &Terminal) -> bool {
+    let is_refused = terminal.handset().state() == State::Refused(503);
+    was_asked(terminal).map_or(is_refused, |was_asked| !was_asked)
 }
 
 /// Where to look when it is not registered.
@@ -72,6 +96,10 @@ fn hint(terminal: &Terminal) -> &'static str {
         State::Refused(503) if was_asked(terminal) == Some(true) => {
             "it is not registered: the P-CSCF has answered itself, for its home answers no 503; \
              there are as many registrations as may be (`tandem ctl ims explain`)"
+        }
+        State::Refused(403) => {
+            "it is not registered: does its home know this card? (a home that `lab phone` plays \
+             knows that of its own phone, and those of --card there; `tandem ctl ims explain`)"
         }
         State::Refused(420) => {
             "it is not registered: the address understands no security agreement; it is of a realm \
@@ -103,8 +131,18 @@ fn open(asked: &Phone) -> anyhow::Result<Terminal> {
         None => None,
         Some(listen) => {
             let known = Subscriber { k: asked.home_k.unwrap_or(asked.k), ..subscriber.clone() };
-            let home = Home::new([known], seed);
-            Some(HomeServer::open(home, listen).with_context(|| format!("the home at {listen}"))?)
+            let other = |imsi: &String| Subscriber {
+                impi: format!("{imsi}@{}", known.realm),
+                impu: format!("sip:{imsi}@{}", known.realm),
+                ..known.clone()
+            };
+            let others: Vec<Subscriber> = asked.cards.iter().map(other).collect();
+            let passes = !others.is_empty();
+            let mut home = Home::new(others.into_iter().chain([known]), seed);
+            if passes {
+                home.pass_calls_on();
+            }
+            Some(HomeServer::open(home, listen).map_err(|error| no_home(listen, &error))?)
         }
     };
     let [server_port, client_port] = asked.ports[..] else {
@@ -112,7 +150,7 @@ fn open(asked: &Phone) -> anyhow::Result<Terminal> {
     };
     // A free port: another phone may have the usual one.
     let clear = UdpSocket::bind(SocketAddr::new(asked.address, 0))
-        .with_context(|| format!("--address {}", asked.address))?
+        .with_context(|| no_address(asked.address))?
         .local_addr()?;
     let config = Config {
         subscriber,
@@ -127,6 +165,27 @@ fn open(asked: &Phone) -> anyhow::Result<Terminal> {
         number: 0,
     };
     Terminal::open(config, home).context("ESP needs raw sockets: root, or CAP_NET_RAW")
+}
+
+/// Why its home does not stand, and what to do.
+fn no_home(listen: SocketAddr, error: &io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another phone plays it there perhaps: leave --home away here, and name this card \
+             there (--card)"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "; this machine does not have it: `ip address add` it to an interface, lo for instance"
+        }
+        _ => "",
+    };
+    anyhow::anyhow!("the home at {listen}: {error}{hint}")
+}
+
+/// What to do about an address that cannot be bound.
+fn no_address(address: IpAddr) -> String {
+    let length = if address.is_ipv4() { 32 } else { 128 };
+    format!("--address {address} (one of this machine: `ip address add {address}/{length} dev lo`)")
 }
 
 /// What phone and P-CSCF have agreed on.

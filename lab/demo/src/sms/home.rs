@@ -1,7 +1,6 @@
 //! The home subscriber server of the scene: Bob's number, and word of when he can be reached (Sh).
 
-use super::terminals::identity;
-use super::{BOB, DOMAIN, HOST};
+use super::{BOB, DOMAIN, HOST, names};
 use anyhow::Context;
 use hss::{Member, MemberConfig, Subscriber};
 use runtime::{Ask, Running, ShardSpec};
@@ -33,7 +32,7 @@ impl Home {
         let mut config: MemberConfig = serde_json::from_value(config)?;
         config.subscribers = vec![Subscriber {
             impi: format!("bob@{DOMAIN}"),
-            impu: identity(BOB),
+            impu: names().identity(BOB),
             msisdn: BOB.to_owned(),
             // By Sh nobody asks for keys.
             k: [0; 16],

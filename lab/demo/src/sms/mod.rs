@@ -8,7 +8,6 @@
 //! ```
 
 mod home;
-mod terminals;
 
 use crate::place::Place;
 use crate::scene::{Figure, Play, Programme, Scene};
@@ -18,7 +17,7 @@ use home::Home;
 use report::site::Site;
 use report::site_file::SiteFile;
 use std::time::Duration;
-use terminals::{Core, identity};
+use terminal::{Core, Names};
 
 pub(crate) const SCENE: Scene = Scene {
     name: "sms",
@@ -44,6 +43,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// Messages that wait for Bob.
 const AWAY: u8 = 3;
+
+/// What the network calls itself and Bob.
+fn names() -> Names {
+    let users = [(BOB.to_owned(), "bob".to_owned())].into();
+    Names { centre: CENTRE.to_owned(), domain: DOMAIN.to_owned(), users }
+}
 
 struct Sms {
     core: Core,
@@ -77,7 +82,7 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
         .with(format_args!("targets = [\"udp:{own}\"]"))
         .with(home.section())
         .text();
-    let core = Core::open(own, gateway).context("the S-CSCF")?;
+    let core = Core::open(own, gateway, names()).context("the S-CSCF")?;
     let site = Site::start(&Site::spec(&place.tandem, &place.directory), &text, api)?;
     let scene = Sms {
         core,
@@ -145,7 +150,7 @@ impl Play for Sms {
         let before = self.core.delivered.len();
         self.register(BOB, 600)?;
         self.must("what waited", |core| core.texts_of(BOB) == 1 + usize::from(AWAY))?;
-        let texts = self.core.delivered.iter().skip(before).map(|it| it.1.as_str());
+        let texts = self.core.delivered.iter().skip(before).map(|it| it.text.as_str());
         let wanted = (0..AWAY).map(|n| format!("Waiting {n}"));
         self.in_order = texts.zip(wanted).filter(|(text, wanted)| text == wanted).count() as u64;
         screen.event("an operator sends him a text")?;
@@ -226,17 +231,17 @@ impl Sms {
     /// tells that it can be reached.
     fn silence(&mut self) -> anyhow::Result<()> {
         let before = self.core.texts_of(BOB);
-        self.core.is_silent = true;
+        self.core.silent = Some(BOB.to_owned());
         self.send(ALICE, BOB, "Are you there?")?;
         let (core, home, place) = (&mut self.core, &self.home, &self.place);
         let mut told = 0;
         place.must("the gateway's wish to be told", PATIENCE, || {
             core.turn()?;
-            told = home.tell(&identity(BOB))?;
+            told = home.tell(&names().identity(BOB))?;
             Ok(told > 0)
         })?;
         // What comes from now on he takes: nothing is read before.
-        self.core.is_silent = false;
+        self.core.silent = None;
         self.told = told;
         self.must("what was sent meanwhile", |core| core.texts_of(BOB) == before + 1)
     }

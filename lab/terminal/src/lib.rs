@@ -1,6 +1,12 @@
-//! The S-CSCF of the scene with both terminals, over UDP.
+//! Terminals that take short messages in RP (`application/vnd.3gpp.sms`, TS 24.341), and the S-CSCF
+//! before them, over UDP: for a short message gateway to be tried with.
+//!
+//! ```text
+//!   terminals ─ in this process ─ S-CSCF ── third-party REGISTER, MESSAGE with RP-DATA ──→ gateway
+//!                                        ←── MESSAGE with RP-DATA or RP-ACK ─────────────
+//! ```
+#![forbid(unsafe_code)]
 
-use super::{BOB, CENTRE, DOMAIN};
 use anyhow::Context;
 use sip::{Header, Message, Method, Writer};
 use sms::rp::{self, Message as RpMessage};
@@ -11,66 +17,108 @@ use std::time::Duration;
 
 const TURN: Duration = Duration::from_millis(20);
 
-/// The user of Bob's identity, which has no number in it.
-const USER: &str = "bob";
+/// What the network calls itself and its terminals.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// The number of the service centre.
+    pub centre: String,
+    /// The home domain.
+    pub domain: String,
+    /// Numbers that stand in no identity, and the users of those; of them the core says who they
+    /// are, and not which number they have.
+    pub users: BTreeMap<String, String>,
+}
 
-/// The public identity of a terminal.
-pub(super) fn identity(number: &str) -> String {
-    match number {
-        BOB => format!("sip:{USER}@{DOMAIN}"),
-        _ => format!("sip:+{number}@{DOMAIN}"),
+impl Names {
+    /// The public identity of a terminal.
+    #[must_use]
+    pub fn identity(&self, number: &str) -> String {
+        let domain = &self.domain;
+        match self.users.get(number) {
+            Some(user) => format!("sip:{user}@{domain}"),
+            None => format!("sip:+{number}@{domain}"),
+        }
+    }
+
+    /// The number of the user of an identity.
+    fn number_of(&self, user: &[u8]) -> String {
+        let user = String::from_utf8_lossy(user);
+        let known = self.users.iter().find(|it| *it.1 == *user).map(|it| it.0.clone());
+        known.unwrap_or_else(|| user.trim_start_matches('+').to_owned())
     }
 }
 
-/// The number of the user of an identity.
-fn number_of(user: &[u8]) -> String {
-    match String::from_utf8_lossy(user).trim_start_matches('+') {
-        USER => BOB.to_owned(),
-        number => number.to_owned(),
-    }
+/// A text that a terminal was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivered {
+    /// The terminal's number.
+    pub to: String,
+    /// Who wrote it.
+    pub from: String,
+    /// The text.
+    pub text: String,
 }
 
-/// The S-CSCF with both terminals.
-pub(super) struct Core {
+/// The S-CSCF with its terminals.
+#[derive(Debug)]
+pub struct Core {
     socket: UdpSocket,
-    pub(super) own: SocketAddr,
-    pub(super) gateway: SocketAddr,
-    /// Whether Bob's phone is registered and does not answer.
-    pub(super) is_silent: bool,
+    /// Its address.
+    pub own: SocketAddr,
+    /// The gateway's.
+    pub gateway: SocketAddr,
+    names: Names,
+    /// The number of one that is registered and does not answer.
+    pub silent: Option<String>,
     requests: u32,
     references: u8,
     /// Final responses, by the Call-ID of the request.
-    pub(super) answered: BTreeMap<String, u16>,
+    pub answered: BTreeMap<String, u16>,
     /// Reports of the centre that it took a message, by the Call-ID of that.
-    pub(super) acknowledged: BTreeSet<String>,
-    /// Texts that each terminal was sent.
-    pub(super) delivered: Vec<(String, String)>,
+    pub acknowledged: BTreeSet<String>,
+    /// Reports of the centre that it did not, with their RP-Cause in words.
+    pub refused: BTreeMap<String, String>,
+    /// Texts that terminals were sent.
+    pub delivered: Vec<Delivered>,
     /// Status reports that say that a message was delivered.
-    pub(super) reported: u64,
+    pub reported: u64,
 }
 
 impl Core {
-    pub(super) fn open(own: SocketAddr, gateway: SocketAddr) -> anyhow::Result<Self> {
+    /// Binds its address.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open(own: SocketAddr, gateway: SocketAddr, names: Names) -> anyhow::Result<Self> {
         let socket = UdpSocket::bind(own)?;
         socket.set_read_timeout(Some(TURN))?;
-        let (answered, acknowledged) = (BTreeMap::new(), BTreeSet::new());
-        let (requests, references, delivered, reported) = (0, 0, Vec::new(), 0);
         Ok(Self {
             socket,
             own,
             gateway,
-            is_silent: false,
-            requests,
-            references,
-            answered,
-            acknowledged,
-            delivered,
-            reported,
+            names,
+            silent: None,
+            requests: 0,
+            references: 0,
+            answered: BTreeMap::new(),
+            acknowledged: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            delivered: Vec::new(),
+            reported: 0,
         })
     }
 
-    /// Takes what has come.
-    pub(super) fn turn(&mut self) -> anyhow::Result<()> {
+    /// What the network is called.
+    #[must_use]
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Takes what has come, and waits a moment for it.
+    ///
+    /// # Errors
+    /// The kernel's; what cannot be written.
+    pub fn turn(&mut self) -> anyhow::Result<()> {
         let mut octets = vec![0; 65_535];
         while let Ok((length, _)) = self.socket.recv_from(&mut octets) {
             if let Ok(message) = Message::parse(octets.get(..length).unwrap_or_default()) {
@@ -87,10 +135,10 @@ impl Core {
             return Ok(());
         }
         let user = message.uri().and_then(|it| it.user).unwrap_or_default();
-        let number = number_of(user);
+        let number = self.names.number_of(user);
         let answers = message.first(Header::InReplyTo);
         let is_message = message.method() == Method::Message;
-        let is_silent = self.is_silent && is_message && answers.is_none() && number == BOB;
+        let is_silent = is_message && answers.is_none() && self.silent.as_deref() == Some(&*number);
         let status = if is_silent { "480 Temporarily Unavailable" } else { "200 OK" };
         let mut out = format!("SIP/2.0 {status}\r\n").into_bytes();
         sip::write::response_head(&mut out, message, self.gateway, Some(&b"core"[..]), &[]);
@@ -101,8 +149,18 @@ impl Core {
         }
         let read = RpMessage::read(message.body()).ok();
         match (read, answers) {
-            (Some(report), Some(answers)) if report.failure.is_none() => {
-                self.acknowledged.insert(String::from_utf8_lossy(answers).into_owned());
+            (Some(report), Some(answers)) => {
+                let answers = String::from_utf8_lossy(answers).into_owned();
+                match report.failure {
+                    None => {
+                        self.acknowledged.insert(answers);
+                    }
+                    Some(failure) => {
+                        let number = failure.octet & 0x7f;
+                        let name = failure.cause().map_or("", |it| it.name());
+                        self.refused.insert(answers, format!("RP-Cause {number} {name}"));
+                    }
+                }
             }
             (Some(data), None) => self.received(&number, &data, &call_id)?,
             _ => {}
@@ -123,7 +181,9 @@ impl Core {
                 Some(status) => self.reported += u64::from(status == Status::Received),
                 None => {
                     let text = tpdu.user_data().and_then(|it| it.text().ok().flatten());
-                    self.delivered.push((number.to_owned(), text.unwrap_or_default()));
+                    let from = tpdu.address().map(Address::text).unwrap_or_default();
+                    let (to, text) = (number.to_owned(), text.unwrap_or_default());
+                    self.delivered.push(Delivered { to, from, text });
                 }
             }
         }
@@ -145,10 +205,11 @@ impl Core {
         self.requests += 1;
         let (count, own, id) = (self.requests, self.own, std::process::id());
         let call_id = format!("{id}-{count}@core");
-        let uri = format!("sip:+{CENTRE}@{DOMAIN}");
-        let to = if method == "REGISTER" { identity(number) } else { uri.clone() };
-        let from =
-            if method == "REGISTER" { format!("sip:scscf.{DOMAIN}") } else { identity(number) };
+        let Names { centre, domain, .. } = &self.names;
+        let (uri, identity) = (format!("sip:+{centre}@{domain}"), self.names.identity(number));
+        let is_register = method == "REGISTER";
+        let to = if is_register { identity.clone() } else { uri.clone() };
+        let from = if is_register { format!("sip:scscf.{domain}") } else { identity.clone() };
         let mut out = Vec::new();
         let mut writer = Writer::request(&mut out, method.as_bytes(), uri.as_bytes());
         let via = format!("SIP/2.0/UDP {own};rport;branch=z9hG4bK{id}-{count}");
@@ -158,7 +219,7 @@ impl Core {
         writer.header(Header::To, format!("<{to}>").as_bytes());
         writer.header(Header::CallId, call_id.as_bytes());
         writer.header(Header::CSeq, format!("1 {method}").as_bytes());
-        let asserted = format!("<{}>", identity(number));
+        let asserted = format!("<{identity}>");
         writer.header(Header::PAssertedIdentity, asserted.as_bytes());
         more.iter().for_each(|(header, value)| writer.header(*header, value));
         writer.body(Some(content.0.as_bytes()), content.1);
@@ -167,11 +228,13 @@ impl Core {
     }
 
     /// A third-party REGISTER; its Call-ID.
-    pub(super) fn register(&mut self, number: &str, expires_s: u32) -> anyhow::Result<String> {
-        // Of Bob the S-CSCF says who he is, and not which number he has.
-        let info = match number {
-            BOB => String::new(),
-            _ => format!("<service-info>{number}</service-info>"),
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn register(&mut self, number: &str, expires_s: u32) -> anyhow::Result<String> {
+        let info = match self.names.users.contains_key(number) {
+            true => String::new(),
+            false => format!("<service-info>{number}</service-info>"),
         };
         let info = format!("<?xml version=\"1.0\"?><ims-3gpp version=\"1\">{info}</ims-3gpp>");
         let contact = format!("<sip:{}>;expires={expires_s}", self.own);
@@ -181,11 +244,15 @@ impl Core {
     }
 
     /// A terminal sends a message; its Call-ID.
-    pub(super) fn submit(&mut self, from: &str, to: &str, text: &str) -> anyhow::Result<String> {
+    ///
+    /// # Errors
+    /// No number, a text that is too long for one message; the kernel's.
+    pub fn submit(&mut self, from: &str, to: &str, text: &str) -> anyhow::Result<String> {
         self.references = self.references.wrapping_add(1);
         let reference = self.references;
-        let address = Address::international(to).context("it is a number")?;
-        let made = Made::text(Coding::GSM7, &[], text).context("it is short")?;
+        let address = Address::international(to).with_context(|| format!("{to} is no number"))?;
+        let made = Made::text(Coding::GSM7, &[], text)
+            .context("the text does not fit into one message")?;
         let tpdu = Tpdu::new(Kind::Submit)
             .octet(Parameter::MessageReference, reference)
             .with(Parameter::DestinationAddress, Value::Address(address))
@@ -195,12 +262,15 @@ impl Core {
             .with(Parameter::UserData, Value::UserData(made.as_read(Coding::GSM7, false)));
         let (mut octets, mut body) = (Vec::new(), Vec::new());
         tpdu.write(&mut octets)?;
-        let centre = RpAddress::international(CENTRE).context("it is a number")?;
+        let centre =
+            RpAddress::international(&self.names.centre).context("the centre has no number")?;
         RpMessage::from_terminal(reference, centre, &octets).write(&mut body)?;
         self.request("MESSAGE", from, (rp::CONTENT_TYPE, &body), &[])
     }
 
-    pub(super) fn texts_of(&self, number: &str) -> usize {
-        self.delivered.iter().filter(|it| it.0 == number).count()
+    /// How many texts a terminal was sent.
+    #[must_use]
+    pub fn texts_of(&self, number: &str) -> usize {
+        self.delivered.iter().filter(|it| it.to == number).count()
     }
 }
