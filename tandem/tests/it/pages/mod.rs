@@ -163,6 +163,10 @@ impl Reader {
         self.looked_at += usize::from(shows.is_some());
         if block.text.contains("tandem run ") {
             self.site = block.noted("site").map(str::to_owned);
+            if block.text.lines().any(|line| line.starts_with("tandem run ") && line.ends_with('&'))
+            {
+                self.shell.done("SITE=$!");
+            }
         }
     }
 }
