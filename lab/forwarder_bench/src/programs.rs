@@ -50,6 +50,7 @@ pub fn router(v4: &[Route], v6: &[Route]) -> Vec<Program> {
             urpf: nodes::program::Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: Vec::new(),
         }));
     }
     let addresses: [(u32, IpAddr, u8); 4] = [

@@ -147,6 +147,7 @@ fn interface(index: u32, port: u16, outer: Option<u16>, mode: Mode) -> Program {
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,
+        speaks: Vec::new(),
     })
 }
 

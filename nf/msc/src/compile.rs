@@ -85,6 +85,7 @@ impl Compiler<'_> {
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: Vec::new(),
         };
         let name = Removed::Interface(index);
         self.out.put(Rank::Interface, name, Program::Interface(program));

@@ -162,6 +162,7 @@ impl Compiler<'_> {
                 },
                 proxy_arp: interface.proxy_arp,
                 directed_broadcast: interface.directed_broadcast,
+                speaks: self.spoken(interface),
             };
             let name = Removed::Interface(index);
             let mut first = program.clone();
@@ -186,6 +187,21 @@ impl Compiler<'_> {
     /// Whether packets with labels come by an interface since LDP speaks there.
     fn speaks_ldp(&self, it: &config::Interface) -> bool {
         self.pe.ldp.as_ref().is_some_and(|ldp| ldp.speaks(&it.name))
+    }
+
+    /// Protocols whose packets go up from an interface: those that are spoken there.
+    fn spoken(&self, it: &config::Interface) -> Vec<program::Class> {
+        let ospf = self.pe.ospf.iter().flat_map(|ospf| ospf.interfaces()).map(|(_, it)| it);
+        let ospf = ospf.filter(|of| !of.passive).find(|of| of.name == it.name);
+        let isis = self.pe.isis.iter().flat_map(|isis| &isis.interface);
+        let isis = isis.filter(|of| !of.passive).find(|of| of.name == it.name);
+        let of = program::Class::OF_LINKS.into_iter().filter(|class| match class {
+            program::Class::Ospf => ospf.is_some(),
+            program::Class::Isis => isis.is_some(),
+            program::Class::Ldp => self.speaks_ldp(it),
+            _ => ospf.is_some_and(|of| of.bfd.is_some()) || isis.is_some_and(|of| of.bfd.is_some()),
+        });
+        of.collect()
     }
 
     /// What becomes of packets of an interface with a port.

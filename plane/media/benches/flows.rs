@@ -95,6 +95,7 @@ fn plane(is_six: bool) -> Plane {
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: Vec::new(),
         }));
         let net = index as u8;
         let length = if is_six { 64 } else { 24 };

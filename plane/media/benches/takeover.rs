@@ -102,6 +102,7 @@ fn plane(calls: u32) -> Plane {
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: Vec::new(),
         };
         plane.apply(&Program::Interface(interface)).expect("an interface");
         for at in (0..calls).step_by(CALLS_OF_ADDRESS as usize) {

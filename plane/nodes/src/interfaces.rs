@@ -2,7 +2,7 @@
 //! is known of it; replaced whole when one changes.
 
 use crate::header::{ETHERNET, short};
-use crate::program::{Interface, Mac, Mode, Port, Urpf};
+use crate::program::{Class, Interface, Mac, Mode, Port, Urpf};
 use machine::narrow::place;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -56,6 +56,8 @@ pub struct Row {
     pub proxy_arp: bool,
     /// Whether broadcasts to its subnets are sent on.
     pub directed_broadcast: bool,
+    /// Protocols of links that are spoken there, a bit for each class.
+    pub speaks: u16,
     /// Its group of members that do not talk to each other.
     pub split_horizon: u8,
     /// Tags on its frames: 0, 1 or 2.
@@ -93,6 +95,19 @@ pub struct Swap {
     pub limit: u16,
     /// VLANs of the tags that go on.
     pub vlans: [u16; 2],
+}
+
+impl Row {
+    /// Whether packets of a class go up from there, as far as the interface decides that.
+    #[inline]
+    #[must_use]
+    pub fn speaks(&self, class: Class) -> bool {
+        self.speaks & bit(class) != 0 || !Class::OF_LINKS.contains(&class)
+    }
+}
+
+const fn bit(class: Class) -> u16 {
+    1 << class as u16
 }
 
 impl Swap {
@@ -210,6 +225,7 @@ impl Interfaces {
             urpf: interface.urpf,
             proxy_arp: interface.proxy_arp,
             directed_broadcast: interface.directed_broadcast,
+            speaks: interface.speaks.iter().fold(0, |all, class| all | bit(*class)),
             split_horizon,
             tags: u8::from(interface.outer.is_some()) + u8::from(interface.inner.is_some()),
             mac,
@@ -294,6 +310,7 @@ impl Interfaces {
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: 0,
             split_horizon: 0,
             tags: 0,
             mac: [0; 6],
@@ -411,6 +428,7 @@ mod tests {
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
+            speaks: Vec::new(),
         }
     }
 

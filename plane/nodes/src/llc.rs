@@ -1,6 +1,6 @@
 //! `llc-input`: frames of IEEE 802.2 (LLC) of a routed interface. Those of IS-IS, to a group in
-//! which its systems listen, are policed and go up to the control plane as whole frames, without
-//! the tags of their interface; nobody here takes others.
+//! which its systems listen, by an interface that speaks it, are policed and go up to the control
+//! plane as whole frames, without the tags of their interface; nobody here takes others.
 //!
 //! ```text
 //!   6 destination │ 6 source │ tags │ 2 length │ FE FE 03 │ PDU │ what fills the frame
@@ -25,8 +25,13 @@ const ADDRESSES: usize = 12;
 const CUT: Reason = Reason(0);
 const NOT_OURS: Reason = Reason(1);
 const POLICED: Reason = Reason(2);
-const REASONS: &[&str] =
-    &["llc frame is cut", "llc frame is none of isis", "policed: isis, as frames"];
+const UNSPOKEN: Reason = Reason(3);
+const REASONS: &[&str] = &[
+    "llc frame is cut",
+    "llc frame is none of isis",
+    "policed: isis, as frames",
+    "isis is not spoken there",
+];
 
 /// The node.
 pub struct LlcInput {
@@ -50,6 +55,9 @@ impl LlcInput {
         let is_isis = llc.starts_with(&OSI) && GROUPS.iter().any(|it| frame.starts_with(it));
         if !is_isis {
             return Err(NOT_OURS);
+        }
+        if !self.shared.interfaces.read(cx.reader).row(interface).speaks(Class::Isis) {
+            return Err(UNSPOKEN);
         }
         let [a, b, c, d, e, f] = *frame[6..].first_chunk().ok_or(CUT)?;
         let source = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);

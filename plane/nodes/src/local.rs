@@ -2,7 +2,7 @@
 //! policed by class and source before they take a place in any queue; echoes are answered here,
 //! the rest goes to the control plane with its class in `Meta::words[0]`.
 
-use crate::header::{ICMP, ICMP6, IP4, IP6, address6, long, word};
+use crate::header::{ICMP, ICMP6, IP4, IP6, TCP, address6, long, word};
 use crate::nd::{ON_LINK, came_from, speaker};
 use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
@@ -19,6 +19,7 @@ const UP: Verdict = Verdict::to(Edge(3));
 const SHORT: Verdict = Verdict::drop(Reason(0));
 const FROM_AFAR: Verdict = Verdict::drop(Reason(12));
 const EXTENDED: Verdict = Verdict::drop(Reason(13));
+const UNSPOKEN: Verdict = Verdict::drop(Reason(14));
 /// The reasons after the first are those of the classes, then why no class is asked.
 const REASONS: &[&str] = &[
     "local packet too short",
@@ -35,8 +36,11 @@ const REASONS: &[&str] = &[
     "policed: other",
     "hop limit says that it is not from this link",
     "nd behind extension headers",
+    "protocol is not spoken there",
 ];
 
+/// The global table.
+const GLOBAL: u32 = 0;
 /// Extension headers that are walked at most.
 pub const EXTENSIONS_MAX: usize = 8;
 /// Port of BFD's control packets over one hop.
@@ -140,6 +144,13 @@ impl Local {
             () if found.fragment => Class::Other,
             () => class(found.protocol, rest),
         };
+        let meta = cx.packets.meta(slot);
+        let link = self.shared.interfaces.read(cx.reader).row(meta.interface);
+        // Connections of LDP are routed, within the global table.
+        let is_routed = class == Class::Ldp && found.protocol == TCP && meta.vrf == GLOBAL;
+        if !is_routed && !link.speaks(class) {
+            return UNSPOKEN;
+        }
         if let Some(forged) = from_afar(packet, found, class) {
             return forged;
         }

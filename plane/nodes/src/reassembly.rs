@@ -176,7 +176,8 @@ impl Reassembly {
             return Ok(Class::Other);
         }
         let class = Class::Ospf;
-        if from_afar(first, found, class).is_some() {
+        let link = self.shared.interfaces.read(cx.reader).row(interface);
+        if !link.speaks(class) || from_afar(first, found, class).is_some() {
             return Err(FROM_AFAR);
         }
         let asker = Asker { class, source: found.source, interface, standing: Standing::Far };

@@ -296,6 +296,10 @@ pub struct Interface {
     /// Whether broadcasts to its subnets are sent on (RFC 2644).
     #[serde(default)]
     pub directed_broadcast: bool,
+    /// Protocols of its link that are spoken there: those of [`Class::OF_LINKS`] go up from nowhere
+    /// else, and take nothing of their class.
+    #[serde(default)]
+    pub speaks: Vec<Class>,
 }
 
 /// An address of an interface: packets to it are for this system, and its subnet is reachable
@@ -414,6 +418,9 @@ pub enum Class {
 }
 
 impl Class {
+    /// Those that an interface has to speak.
+    pub const OF_LINKS: [Self; 4] = [Self::Ospf, Self::Isis, Self::Ldp, Self::Bfd];
+
     /// All of them by their names, in their order.
     pub const ALL: [(&'static str, Self); 11] = [
         ("neighbours", Self::Neighbours),

@@ -5,7 +5,7 @@ use crate::config::Pe;
 use dataplane::{Desired, Numbers};
 use nodes::Program;
 use nodes::program::{
-    AS_IT_IS, BridgeMember, Collector, Drops, Family, Hop, LabelAction, Mode, NO_PORT, Push,
+    AS_IT_IS, BridgeMember, Class, Collector, Drops, Family, Hop, LabelAction, Mode, NO_PORT, Push,
     Removed, Tunnel, Verdict,
 };
 
@@ -410,4 +410,38 @@ fn mistakes_in_filters_are_named() {
         pe.validate(&mut issues);
         assert_eq!(issues.iter().map(|it| &it.what[..]).collect::<Vec<_>>(), [what], "{wrong}");
     }
+}
+
+#[test]
+fn protocols_of_links_go_up_by_the_interfaces_alone_that_speak_them() {
+    let text = r#"
+name = "pe1"
+port = [
+  { name = "core", driver = "af_packet" },
+  { name = "side", driver = "af_packet" },
+  { name = "lan", driver = "af_packet" },
+]
+interface = [
+  { name = "core", addresses = ["192.0.2.1/30"] },
+  { name = "side", addresses = ["192.0.2.5/30"] },
+  { name = "lan", addresses = ["10.1.0.1/24"] },
+]
+[ospf]
+router_id = "192.0.2.1"
+[[ospf.area]]
+id = "0.0.0.0"
+interface = [{ name = "core", bfd = {} }, { name = "lan", passive = true }]
+[isis]
+net = "49.0001.1921.6800.2001.00"
+interface = [{ name = "side" }, { name = "lan", passive = true }]
+[ldp]
+router_id = "192.0.2.1"
+interface = [{ name = "core" }]
+"#;
+    let spoken = things(&compiled(text, &mut Numbers::default()), |it| match it {
+        Program::Interface(it) => Some(it.speaks.clone()),
+        _ => None,
+    });
+    let core = vec![Class::Ospf, Class::Ldp, Class::Bfd];
+    assert_eq!(spoken, [core, vec![Class::Isis], vec![]]);
 }

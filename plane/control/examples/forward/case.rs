@@ -63,6 +63,7 @@ pub fn interface(port: u16, mode: Mode) -> Interface {
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,
+        speaks: Vec::new(),
     }
 }
 

@@ -58,3 +58,22 @@ fn other_frames_of_802_2_end_here_and_those_of_isis_are_policed() {
     assert_eq!(came.sum::<usize>(), 2, "of one source");
     assert_eq!(world.dropped()["policed: isis, as frames"], 8);
 }
+
+#[test]
+fn frames_of_isis_by_an_interface_that_does_not_speak_it_take_nothing_of_the_class() {
+    let mut world = World::new();
+    let customers = nodes::program::Interface { speaks: Vec::new(), ..interface(2, 1) };
+    world.apply(Program::Interface(customers));
+    let class = Class::Isis;
+    let row = ProtectionRow { class, rate_pps: 4, burst: 4, source_pps: 4 };
+    world.apply(Program::Protection { rows: vec![row] });
+    let pdu = frame(LEVEL_1, &[], &[0xfe, 0xfe, 3, 0x83]);
+    for number in 0..100_u8 {
+        let mut flood = pdu.clone();
+        flood[11] = number;
+        assert!(world.send(1, &flood).punted.is_empty());
+    }
+    assert_eq!(world.dropped()["isis is not spoken there"], 100);
+    let came = (0..3).map(|_| world.send(0, &pdu).punted.len());
+    assert_eq!(came.sum::<usize>(), 3, "three quarters, as if nobody else had asked");
+}

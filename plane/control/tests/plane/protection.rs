@@ -174,3 +174,44 @@ fn a_neighbour_that_has_answered_is_heard_beside_a_flood_of_its_own_link() {
     assert_eq!(heard, 50, "all that it says");
     assert!(world.dropped()["nd heard"] - before < 1_100, "and of the flood what a link may");
 }
+
+fn by(protocol: u8, ports: [u16; 2], ends: (&str, &str), ttl: u8) -> Vec<u8> {
+    let mut packet = udp4(ends.0, ends.1, ttl, 60);
+    packet[9] = protocol;
+    for (at, port) in ports.into_iter().enumerate() {
+        packet[20 + 2 * at..22 + 2 * at].copy_from_slice(&port.to_be_bytes());
+    }
+    nodes::header::seal_ip4(&mut packet[..20]);
+    packet
+}
+
+/// A frame to the MAC address of a group of IPv4.
+fn to_group(port: u16, packet: &[u8]) -> Vec<u8> {
+    let mut frame = ethernet(port, 0x0800, packet);
+    frame[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, packet[19]]);
+    frame
+}
+
+#[test]
+fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing() {
+    let mut world = World::new();
+    let customers =
+        nodes::program::Interface { speaks: Vec::new(), ..super::world::interface(2, 1) };
+    world.apply(nodes::Program::Interface(customers));
+    let packets = [
+        by(89, [0, 0], ("10.0.2.2", "224.0.0.5"), 1),
+        by(17, [646, 646], ("10.0.2.2", "224.0.0.2"), 255),
+        by(17, [50_000, 3_784], ("10.0.2.2", "10.0.2.1"), 255),
+    ];
+    for packet in &packets {
+        let is_group = packet[16] == 224;
+        let frame = if is_group { to_group(1, packet) } else { ethernet(1, 0x0800, packet) };
+        assert!(world.send(1, &frame).punted.is_empty(), "{packet:?}");
+        let frame = if is_group { to_group(0, packet) } else { ethernet(0, 0x0800, packet) };
+        assert_eq!(world.send(0, &frame).punted.len(), 1, "{packet:?}");
+    }
+    assert_eq!(world.dropped()["protocol is not spoken there"], 3);
+    // Connections of LDP may come by another way than hellos, in the global table.
+    let segment = ethernet(1, 0x0800, &by(6, [40_000, 646], ("10.0.2.2", "10.0.2.1"), 64));
+    assert_eq!(world.send(1, &segment).punted.len(), 1);
+}

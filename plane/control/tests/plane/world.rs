@@ -4,7 +4,7 @@
 use graph::{Graph, Outbox, Pool, STRIDE};
 use machine::Time;
 use nodes::header::{ICMP6, IP6, checksum, pseudo6, seal_ip4, sum};
-use nodes::program::{Address, Hop, Interface, Mode, Neighbour, Port, Urpf};
+use nodes::program::{Address, Class, Hop, Interface, Mode, Neighbour, Port, Urpf};
 use nodes::{Out, Program};
 use plane_control::Plane;
 use std::collections::BTreeMap;
@@ -51,6 +51,7 @@ pub fn interface(index: u32, port: u16) -> Interface {
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,
+        speaks: Class::OF_LINKS.to_vec(),
     }
 }
 
