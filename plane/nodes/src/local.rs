@@ -2,12 +2,12 @@
 //! policed by class and source before they take a place in any queue; echoes are answered here,
 //! the rest goes to the control plane with its class in `Meta::words[0]`.
 
-use crate::header::{ICMP, ICMP6, IP4, IP6, TCP, address6, long, word};
+use crate::header::{ICMP, ICMP6, IP4, IP6, TCP, UDP, address6, long, word};
 use crate::nd::{ON_LINK, came_from, speaker};
 use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
 use crate::view::Shared;
-use graph::meta::{GROUP_ADDRESSED, OWN, PUNTED};
+use graph::meta::{GROUP_ADDRESSED, LINK_SCOPED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::narrow::index;
 
@@ -20,6 +20,7 @@ const SHORT: Verdict = Verdict::drop(Reason(0));
 const FROM_AFAR: Verdict = Verdict::drop(Reason(12));
 const EXTENDED: Verdict = Verdict::drop(Reason(13));
 const UNSPOKEN: Verdict = Verdict::drop(Reason(14));
+const NO_HELLO: Verdict = Verdict::drop(Reason(15));
 /// The reasons after the first are those of the classes, then why no class is asked.
 const REASONS: &[&str] = &[
     "local packet too short",
@@ -37,6 +38,7 @@ const REASONS: &[&str] = &[
     "hop limit says that it is not from this link",
     "nd behind extension headers",
     "protocol is not spoken there",
+    "hello of ldp to an address",
 ];
 
 /// The global table.
@@ -111,7 +113,8 @@ pub(crate) fn transport(packet: &[u8]) -> Option<Transport> {
 
 /// Why a packet that only neighbours may send is none of theirs: it takes no token of its class
 /// (RFC 4861 §7.1, RFC 6980, RFC 5881 §5). OSPF is sent with a TTL of 1 (RFC 2328 §A.1), or of 255
-/// by who is looked at by RFC 5082; what goes to a group of the link comes from there.
+/// by who is looked at by RFC 5082; what goes to a group of the link comes from there. Hellos of
+/// LDP go to such a group alone: nobody here is a target (RFC 5036 §2.4.2).
 pub(crate) fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option<Verdict> {
     let is_four = packet[0] >> 4 == 4;
     let hops = if is_four { packet[8] } else { packet[7] };
@@ -124,6 +127,7 @@ pub(crate) fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option
         Class::Ospf if is_four && !is_group(packet) && !matches!(hops, 1 | u8::MAX) => {
             Some(FROM_AFAR)
         }
+        Class::Ldp if found.protocol == UDP && is_four && !is_group(packet) => Some(NO_HELLO),
         _ => None,
     }
 }
@@ -172,14 +176,15 @@ impl Local {
     }
 
     fn asker(&self, slot: Slot, class: Class, source: u64, cx: &Context<'_>) -> Asker {
-        let (packet, interface) = (cx.packets.bytes(slot), cx.packets.meta(slot).interface);
+        let (packet, meta) = (cx.packets.bytes(slot), cx.packets.meta(slot));
+        let (interface, is_of_link) = (meta.interface, meta.flags & LINK_SCOPED != 0);
         let hops = if packet[0] >> 4 == 4 { packet[8] } else { packet[7] };
         let connections = Some(&self.shared.admitted.connections);
         let connections = connections.filter(|_| Connections::are_of(class));
         let standing = match connections.and_then(|all| all.of(packet, cx.now)) {
             Some(number) => Standing::Connected(number),
             None if class == Class::Neighbours => self.neighbour(slot, cx),
-            None if hops == u8::MAX => Standing::Near,
+            None if hops == u8::MAX || is_of_link => Standing::Near,
             None => Standing::Far,
         };
         // All neighbours of a link share its prefix.

@@ -3,12 +3,15 @@
 //!
 //! ```text
 //!   connected (BGP, LDP): its own share ───────────────────────────────────┐
-//!   near (hop limit 255): source → interface, ¾ → all strangers, ¾ ────────┴→ the class
-//!   far:                  source → interface, ¾ → all strangers, ¾ → far, ½ ─┘
+//!   near: source ──────────→ interface, ¾ → all strangers, ¾ ──────────────┴→ the class
+//!   far:  source → far, ½ → interface, ¾ → all strangers, ¾ ───────────────┘
 //!   known neighbour: an eighth of a source → interface, as much as a source ──→ the class
 //! ```
-//! A connection is one by which this system itself has sent data: no forged source has that. A
-//! known neighbour is one that answered where it is; all others of a link are one source.
+//! Near is what has a hop limit of 255 or goes to a group of the link, which no router sends on.
+//! Far ones take of an interface what they have of the class at most, so that near ones have the
+//! rest, and a source that they forge is another one. The halves are those of BGP, LDP and OSPF. A
+//! connection is one by which this system itself has sent data: no forged source has that. A known
+//! neighbour is one that answered where it is; all others of a link are one source.
 
 mod connections;
 mod known;
@@ -114,7 +117,7 @@ pub enum Standing {
     Connected(u64),
     /// It comes from a neighbour that is known: the number of that.
     Neighbour(u64),
-    /// It was sent on this link (RFC 5082).
+    /// It was sent on this link (RFC 5082), or to a group of it.
     Near,
     /// It may come from anywhere.
     Far,
@@ -193,9 +196,11 @@ impl Admitted {
         }
         let has_connections = Connections::are_of(class);
         let has_known = has_connections || class == Class::Neighbours;
-        self.sources[place(source, 2)].take(each, now)
+        let has_halves = has_connections || class == Class::Ospf;
+        let is_far = has_halves && standing == Standing::Far;
+        self.sources[place(source, if is_far { 5 } else { 2 })].take(each, now)
+            && (!is_far || self.far[at].take(far, now))
             && self.interfaces[place(interface.into(), 3)].take(most, now)
-            && (!has_connections || standing == Standing::Near || self.far[at].take(far, now))
             && (!has_known || self.strangers[at].take(most, now))
             && self.classes[at].take(all, now)
     }
@@ -303,6 +308,25 @@ mod tests {
         assert_eq!(passed[2], 4_000);
         assert!(passed[0] <= 12_010 && passed[1] >= 5_000, "far ones at most half: {passed:?}");
         assert!(passed[0] + passed[1] <= 18_010, "strangers three quarters: {passed:?}");
+    }
+
+    #[test]
+    fn whoever_is_far_away_leaves_the_hellos_of_the_link_that_he_comes_by() {
+        for class in [Class::Ldp, Class::Ospf] {
+            let (rows, guard) = (Protection::default(), Admitted::new(7));
+            let (mut hellos, mut flood) = (0, 0);
+            for tick in 0..200_000_u64 {
+                let now = Time::from_nanos(1_000_000_000 + tick * 5_000);
+                // The neighbour's own address is among the sources.
+                let far = Asker { standing: Standing::Far, ..asks(class, tick % 50, 1) };
+                flood += u32::from(guard.admits(&rows, far, now));
+                if tick % 2_000 == 0 {
+                    hellos += u32::from(guard.admits(&rows, asks(class, 7, 1), now));
+                }
+            }
+            assert_eq!(hellos, 100, "{class:?}: all of them");
+            assert!(flood > 1_000, "{class:?}: and the flood has its half");
+        }
     }
 
     #[test]

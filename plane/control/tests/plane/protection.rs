@@ -215,3 +215,31 @@ fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing(
     let segment = ethernet(1, 0x0800, &by(6, [40_000, 646], ("10.0.2.2", "10.0.2.1"), 64));
     assert_eq!(world.send(1, &segment).punted.len(), 1);
 }
+
+#[test]
+fn a_stranger_far_away_silences_no_hello_of_the_link_that_his_packets_come_by() {
+    let mut world = World::new();
+    let hellos = [
+        to_group(0, &by(17, [646, 646], ("10.0.1.2", "224.0.0.2"), 1)),
+        to_group(0, &by(89, [0, 0], ("10.0.1.2", "224.0.0.5"), 1)),
+    ];
+    let mut heard = [0; 2];
+    for number in 0..40_000_u32 {
+        world.now += Duration::from_micros(10);
+        let source = format!("10.9.{}.2", number / 2 % 64);
+        let source = if number % 100 < 2 { "10.0.1.2" } else { &source };
+        let flood = match number % 3 {
+            0 => by(6, [40_000, 646], (source, "10.0.1.1"), 64),
+            1 => by(17, [646, 646], (source, "10.0.1.1"), 255),
+            _ => by(89, [0, 0], (source, "10.0.1.1"), 1),
+        };
+        world.send(0, &ethernet(0, 0x0800, &flood));
+        if number % 400 == 0 {
+            for (heard, hello) in heard.iter_mut().zip(&hellos) {
+                *heard += world.send(0, hello).punted.len();
+            }
+        }
+    }
+    assert_eq!(heard, [100, 100], "all of them");
+    assert!(world.dropped()["hello of ldp to an address"] > 10_000);
+}
