@@ -127,11 +127,7 @@ fn a_packet_of_ospf_to_an_address_has_the_ttl_of_a_neighbour() {
         let mut packet = udp4("10.0.1.2", destination, ttl, 60);
         packet[9] = 89;
         nodes::header::seal_ip4(&mut packet[..20]);
-        let mut frame = ethernet(0, 0x0800, &packet);
-        if destination.starts_with("224") {
-            frame[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, 5]);
-        }
-        world.send(0, &frame).punted.len()
+        world.send(0, &ethernet(0, 0x0800, &packet)).punted.len()
     };
     let near = [punted("10.0.1.1", 1), punted("10.0.1.1", 255), punted("224.0.0.5", 9)];
     assert_eq!(near, [1, 1, 1]);
@@ -185,13 +181,6 @@ fn by(protocol: u8, ports: [u16; 2], ends: (&str, &str), ttl: u8) -> Vec<u8> {
     packet
 }
 
-/// A frame to the MAC address of a group of IPv4.
-fn to_group(port: u16, packet: &[u8]) -> Vec<u8> {
-    let mut frame = ethernet(port, 0x0800, packet);
-    frame[..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, packet[19]]);
-    frame
-}
-
 #[test]
 fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing() {
     let mut world = World::new();
@@ -204,11 +193,10 @@ fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing(
         by(17, [50_000, 3_784], ("10.0.2.2", "10.0.2.1"), 255),
     ];
     for packet in &packets {
-        let is_group = packet[16] == 224;
-        let frame = if is_group { to_group(1, packet) } else { ethernet(1, 0x0800, packet) };
-        assert!(world.send(1, &frame).punted.is_empty(), "{packet:?}");
-        let frame = if is_group { to_group(0, packet) } else { ethernet(0, 0x0800, packet) };
-        assert_eq!(world.send(0, &frame).punted.len(), 1, "{packet:?}");
+        let left = world.send(1, &ethernet(1, 0x0800, packet));
+        assert!(left.punted.is_empty(), "{packet:?}");
+        let left = world.send(0, &ethernet(0, 0x0800, packet));
+        assert_eq!(left.punted.len(), 1, "{packet:?}");
     }
     assert_eq!(world.dropped()["protocol is not spoken there"], 3);
     // Connections of LDP may come by another way than hellos, in the global table.
@@ -220,8 +208,8 @@ fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing(
 fn a_stranger_far_away_silences_no_hello_of_the_link_that_his_packets_come_by() {
     let mut world = World::new();
     let hellos = [
-        to_group(0, &by(17, [646, 646], ("10.0.1.2", "224.0.0.2"), 1)),
-        to_group(0, &by(89, [0, 0], ("10.0.1.2", "224.0.0.5"), 1)),
+        ethernet(0, 0x0800, &by(17, [646, 646], ("10.0.1.2", "224.0.0.2"), 1)),
+        ethernet(0, 0x0800, &by(89, [0, 0], ("10.0.1.2", "224.0.0.5"), 1)),
     ];
     let mut heard = [0; 2];
     for number in 0..40_000_u32 {

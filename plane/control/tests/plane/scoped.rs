@@ -148,3 +148,14 @@ fn a_packet_to_a_group_leaves_by_the_link_that_is_named_in_a_frame_of_that_link(
     assert_eq!(dropped["injected packet is too long for the link"], 1);
     assert_eq!(dropped["injected packet is for the link of no routed interface"], 1);
 }
+
+#[test]
+fn a_packet_to_a_group_of_the_link_comes_in_a_frame_to_a_group() {
+    let mut world = World::new();
+    let mut frame = ethernet(0, 0x0800, &hello("10.0.1.2"));
+    assert_eq!(world.send(0, &frame).punted.len(), 1);
+    // As it lies there when the router before this one has taken a label off.
+    frame[..6].copy_from_slice(&super::world::mac(0));
+    assert!(world.send(0, &frame).punted.is_empty());
+    assert_eq!(world.dropped()["ip4 group of the link in a frame to one"], 1);
+}

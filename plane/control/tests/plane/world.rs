@@ -192,8 +192,11 @@ impl World {
     }
 }
 
+/// A frame to a port's address, or to the group of a packet to one of IPv4.
 pub fn ethernet(port: u16, ethertype: u16, packet: &[u8]) -> Vec<u8> {
-    let mut frame = mac(port).to_vec();
+    let group = packet.get(16..20).filter(|to| ethertype == 0x0800 && to[0] & 0xf0 == 0xe0);
+    let group = group.map(|to| [1, 0, 0x5e, to[1] & 0x7f, to[2], to[3]]);
+    let mut frame = group.unwrap_or(mac(port)).to_vec();
     frame.extend(HOST);
     frame.extend(ethertype.to_be_bytes());
     frame.extend_from_slice(packet);

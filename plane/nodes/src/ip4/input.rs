@@ -15,6 +15,7 @@ const SOURCE: Reason = Reason(4);
 const DESTINATION: Reason = Reason(5);
 const GROUP: Reason = Reason(6);
 const TTL: Reason = Reason(7);
+const GROUP_TO_ONE: Reason = Reason(8);
 const REASONS: &[&str] = &[
     "ip4 packet too short",
     "ip4 version",
@@ -24,6 +25,7 @@ const REASONS: &[&str] = &[
     "ip4 martian destination",
     "ip4 multicast not routed",
     "ip4 ttl zero",
+    "ip4 group of the link in a frame to one",
 ];
 
 /// The node.
@@ -101,6 +103,7 @@ fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
     let octets = u16::from(header[0] & 15) * 4;
     let (source, destination) = (&header[12..16], &header[16..20]);
     let is_broadcast = destination == [255; 4];
+    let is_of_link = word(header, 16) == 0xe000 && destination[2] == 0;
     let reason = match () {
         () if header[0] >> 4 != 4 => VERSION,
         () if usize::from(octets) < IP4 || total < octets || total > meta.length => LENGTH,
@@ -108,7 +111,9 @@ fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
         // A host that has no address yet may ask everyone (RFC 1122 §3.2.1.3).
         () if !is_ordinary(source[0]) && (source != [0; 4] || !is_broadcast) => SOURCE,
         () if header[8] == 0 => TTL,
-        () if is_broadcast || word(header, 16) == 0xe000 && destination[2] == 0 => {
+        // What lay below a label, or was sent to this system alone, may come from anywhere.
+        () if is_of_link && meta.flags & GROUP_ADDRESSED == 0 => GROUP_TO_ONE,
+        () if is_broadcast || is_of_link => {
             meta.length = total;
             meta.flags |= GROUP_ADDRESSED | LINK_SCOPED;
             meta.flags |= if source == [0; 4] { LINK_LOCAL } else { 0 };
