@@ -77,6 +77,13 @@ impl Adjacencies {
         of.filter_map(|(_, place)| self.places.get(place))
     }
 
+    /// Whether a peer is heard on an interface.
+    pub(crate) fn has(&self, peer: LdpId, interface: u32) -> bool {
+        let first = Place::Link(interface, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let next = self.peers.range((peer, first)..=(peer, LAST)).next();
+        next.is_some_and(|(_, place)| matches!(place, Place::Link(it, _) if *it == interface))
+    }
+
     /// Those whose sessions end at an address.
     pub(crate) fn at(&self, transport: IpAddr) -> impl Iterator<Item = &Adjacency> {
         let of = self.transports.range((transport, FIRST)..=(transport, LAST));

@@ -1,6 +1,6 @@
 //! Bindings: what each prefix's label is, and who has to know.
 
-use crate::codec::Prefix;
+use crate::codec::{LdpId, Prefix};
 use crate::settings::{LabelHop, NextHop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -24,6 +24,8 @@ pub(crate) struct Bindings {
     users: BTreeMap<u32, usize>,
     /// Prefixes by the gateways of their ways out.
     by_gateway: BTreeMap<IpAddr, BTreeSet<Prefix>>,
+    /// Peers that say an address, in the order in which they said it first.
+    speakers: BTreeMap<IpAddr, Vec<LdpId>>,
     /// Gateways that are another peer's, or nobody's, since they were looked at.
     pub(crate) changed: BTreeSet<IpAddr>,
 }
@@ -49,6 +51,28 @@ impl Bindings {
                 self.by_gateway.remove(&hop.gateway);
             }
         }
+    }
+
+    /// A peer says an address that it did not say.
+    pub(crate) fn claim(&mut self, address: IpAddr, peer: LdpId) {
+        self.speakers.entry(address).or_default().push(peer);
+        self.changed.insert(address);
+    }
+
+    /// A peer says an address no more.
+    pub(crate) fn disclaim(&mut self, address: IpAddr, peer: LdpId) {
+        self.changed.insert(address);
+        if let Some(of) = self.speakers.get_mut(&address) {
+            of.retain(|it| *it != peer);
+            if of.is_empty() {
+                self.speakers.remove(&address);
+            }
+        }
+    }
+
+    /// Peers that say an address, who said it first first.
+    pub(crate) fn speakers(&self, address: IpAddr) -> impl Iterator<Item = LdpId> {
+        self.speakers.get(&address).into_iter().flatten().copied()
     }
 
     /// Prefixes that go by gateways that changed.

@@ -2,7 +2,7 @@
 
 use super::{Out, Speaker};
 use crate::bindings::Binding;
-use crate::codec::{Body, Fec, LabelBody, MessageType, Prefix};
+use crate::codec::{Body, Fec, LabelBody, LdpId, MessageType, Prefix};
 use crate::settings::{Control, IMPLICIT_NULL, LabelHop, NextHop};
 
 impl Speaker {
@@ -76,11 +76,19 @@ impl Speaker {
         }
     }
 
-    /// Ways out of a prefix, with the labels that their next hops have.
+    /// Ways out of a prefix, with the labels that their next hops have. A next hop is the peer that
+    /// is heard on that interface, of several the one that said the address first: what peers of
+    /// other links say of it is nothing. One that is heard nowhere, and whose labels are kept until
+    /// it is back (RFC 3478), is where it was.
     fn labelled(&self, prefix: Prefix, binding: &Binding) -> Vec<LabelHop> {
+        let counts = |peer: &LdpId, interface: u32| {
+            let is_kept = || self.adjacencies.of_peer(*peer).next().is_none();
+            self.adjacencies.has(*peer, interface) || is_kept()
+        };
         let label = |hop: &NextHop| {
-            let mut of = self.sessions.values().filter(|it| it.addresses.contains(&hop.gateway));
-            of.find_map(|it| it.remote.get(&prefix))
+            let mut peers = self.bindings.speakers(hop.gateway);
+            let peer = peers.find(|peer| counts(peer, hop.interface))?;
+            self.sessions.get(&peer)?.remote.get(&prefix)
         };
         let labelled = |hop: &NextHop| LabelHop {
             interface: hop.interface,

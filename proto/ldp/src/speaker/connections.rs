@@ -181,6 +181,8 @@ impl Speaker {
             session.stale = kept.0.prefixes().chain(stale.0).collect();
             (session.remote, session.addresses) = kept;
             session.timers.stale_until = if was { now + wait } else { stale.1 };
+        } else {
+            kept.1.into_iter().for_each(|it| self.bindings.disclaim(it, peer));
         }
         let is_kept = session.timers.stale_until != Time::MAX;
         if !is_heard && !is_kept {
@@ -308,7 +310,8 @@ impl Speaker {
                     session.remote.remove(prefix);
                 }
                 if !session.is_operational() {
-                    session.addresses.clear();
+                    let addresses = core::mem::take(&mut session.addresses);
+                    addresses.into_iter().for_each(|it| self.bindings.disclaim(it, peer));
                     gone.extend(core::mem::take(&mut session.remote).prefixes());
                 }
                 gone.into_iter().for_each(|prefix| self.refresh(prefix, out));

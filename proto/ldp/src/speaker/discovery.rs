@@ -50,11 +50,18 @@ impl Speaker {
     fn lose_adjacencies(&mut self, now: Time, places: &[Place], out: &mut Vec<Out>) {
         for place in places {
             let Some(it) = self.adjacencies.remove(place) else { continue };
+            self.look_at_gateways(it.peer);
             // With its last adjacency a session ends (§2.5.5).
             if self.adjacencies.of_peer(it.peer).next().is_none() {
                 self.end_session(now, it.peer, Some(StatusCode::HoldExpired), out);
             }
         }
+    }
+
+    /// A peer is heard where it was not, or not any more: its labels count there, or do not.
+    fn look_at_gateways(&mut self, peer: LdpId) {
+        let of = self.sessions.get(&peer).into_iter().flat_map(|it| &it.addresses);
+        self.bindings.changed.extend(of.copied());
     }
 
     /// A datagram came.
@@ -85,7 +92,11 @@ impl Speaker {
         let has_gtsm = says_gtsm && !hello.common.is_targeted || was.is_some_and(|it| it.has_gtsm);
         // What a hello said before holds as long as it said: another one makes it longer alone.
         let ends = self.holds(now, &hello.common).max(was.map_or(now, |it| it.ends));
+        let is_new = was.is_none();
         self.adjacencies.insert(place, Adjacency { peer, transport, ends, has_gtsm });
+        if is_new {
+            self.look_at_gateways(peer);
+        }
         let known = self.sessions.entry(peer);
         let session = known.or_insert_with(|| Session::new(peer, transport));
         if session.connection.is_none() && (transport.is_ipv6() || session.transport.is_ipv4()) {

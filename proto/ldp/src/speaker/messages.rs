@@ -172,18 +172,19 @@ impl Speaker {
         let limit = self.settings.limits.addresses;
         let Some(session) = self.sessions.get_mut(&peer) else { return };
         let mut dropped = 0;
+        // What goes by an address is looked at once, at the step's end.
         for address in all {
-            let is_other = match is_there {
-                false => session.addresses.remove(address),
-                true if session.addresses.len() < limit => session.addresses.insert(*address),
-                true => {
-                    dropped += u64::from(!session.addresses.contains(address));
-                    false
+            match is_there {
+                false if session.addresses.remove(address) => {
+                    self.bindings.disclaim(*address, peer);
                 }
-            };
-            // What goes that way is looked at once, at the step's end.
-            if is_other {
-                self.bindings.changed.insert(*address);
+                true if session.addresses.contains(address) => {}
+                true if session.addresses.len() < limit => {
+                    session.addresses.insert(*address);
+                    self.bindings.claim(*address, peer);
+                }
+                true => dropped += 1,
+                false => {}
             }
         }
         (0..dropped).for_each(|_| self.discard(Discard::Bindings));

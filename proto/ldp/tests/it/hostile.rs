@@ -24,6 +24,90 @@ fn from(source: Ipv4Addr, mut input: In) -> In {
     input
 }
 
+/// The interface by which strangers come.
+const ELSEWHERE: u32 = 2;
+
+/// A session of a peer by another interface, which the test plays as well.
+fn by_elsewhere(speaker: &mut Speaker, peer: LdpId, transport: Ipv4Addr) -> ldp::ConnectionId {
+    let mut out = Vec::new();
+    let settings = ldp::InterfaceSettings {
+        index: ELSEWHERE,
+        is_ipv4: true,
+        is_ipv6: false,
+        addresses: vec![Ipv4Addr::new(203, 0, 113, 1).into()],
+    };
+    speaker.step(Time::ZERO, In::InterfaceUp(settings), &mut out);
+    let mut heard = from(transport, hello(peer, 255, |it| it.ipv4 = Some(transport)));
+    if let In::Datagram { interface, .. } = &mut heard {
+        *interface = ELSEWHERE;
+    }
+    speaker.step(Time::ZERO, heard, &mut out);
+    let connection = ldp::ConnectionId { number: 77, is_own: false };
+    speaker.step(Time::ZERO, In::Accepted(connection, transport.into()), &mut out);
+    let stands = [Body::Initialization(open()).write(1), Body::KeepAlive.write(2)];
+    let octets = write_pdus(peer, &stands, 4_096);
+    speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
+    assert!(out.contains(&Out::Session(peer, true)), "{out:?}");
+    connection
+}
+
+/// A peer says something in its session.
+fn say(speaker: &mut Speaker, peer: LdpId, by: ldp::ConnectionId, said: &[Body]) -> Vec<Out> {
+    let mut out = Vec::new();
+    let messages: Vec<Vec<u8>> = said.iter().map(|it| it.write(9)).collect();
+    let octets = write_pdus(peer, &messages, 4_096);
+    speaker.step(Time::ZERO, In::Octets(by, octets), &mut out);
+    out
+}
+
+fn mapping(prefix: Prefix, label: u32) -> Body {
+    let (fecs, label) = (vec![Fec::Prefix(prefix)], Some(label));
+    Body::Label(MessageType::LabelMapping, LabelBody { fecs, label, ..LabelBody::default() })
+}
+
+/// The labels of the ways of what was said last of a prefix.
+fn labels(out: &[Out]) -> Option<Vec<Option<u32>>> {
+    let last = out.iter().rev().find_map(|it| match it {
+        Out::Forward { hops, .. } => Some(hops.iter().map(|it| it.label).collect()),
+        _ => None,
+    });
+    last
+}
+
+#[test]
+fn a_peer_says_nothing_of_next_hops_of_other_links_and_the_first_of_a_link_counts() {
+    let (mut speaker, honest) = standing();
+    let stranger = LdpId::of(Ipv4Addr::new(0, 0, 0, 1));
+    let hostile = by_elsewhere(&mut speaker, stranger, Ipv4Addr::new(203, 0, 113, 9));
+    let prefix = Prefix::new(Ipv4Addr::new(10, 99, 0, 0).into(), 16);
+    let gateway = Net::address(0, 1);
+    let mut out = Vec::new();
+    let route = In::Route(prefix, vec![NextHop { interface: 1, gateway }]);
+    speaker.step(Time::ZERO, route, &mut out);
+    let said = [Body::Address(vec![gateway]), mapping(prefix, 666)];
+    let out = say(&mut speaker, stranger, hostile, &said);
+    assert_eq!(labels(&out), None, "nothing changes");
+    let said = [Body::Address(vec![gateway]), mapping(prefix, 500)];
+    let out = say(&mut speaker, Net::id(1), honest, &said);
+    assert_eq!(labels(&out), Some(vec![Some(500)]));
+    let again = [mapping(prefix, 667)];
+    assert_eq!(labels(&say(&mut speaker, stranger, hostile, &again)), None);
+    // On its own link as well whoever said an address first has it.
+    let heard = from(
+        Ipv4Addr::new(10, 0, 0, 99),
+        hello(stranger, 255, |it| {
+            it.ipv4 = Some(Ipv4Addr::new(203, 0, 113, 9));
+        }),
+    );
+    let mut out = Vec::new();
+    speaker.step(Time::ZERO, heard, &mut out);
+    assert_eq!(labels(&out), Some(vec![Some(667)]), "it is on the link, and said it first");
+    let gone = [Body::AddressWithdraw(vec![gateway])];
+    assert_eq!(labels(&say(&mut speaker, stranger, hostile, &gone)), Some(vec![Some(500)]));
+    let again = [Body::Address(vec![gateway])];
+    assert_eq!(labels(&say(&mut speaker, stranger, hostile, &again)), None);
+}
+
 #[test]
 fn a_forged_hello_makes_no_session_end_earlier() {
     let (mut speaker, _) = standing();
