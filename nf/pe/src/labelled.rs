@@ -13,7 +13,7 @@ use dataplane::{Dataplane, Edit, PacketDoor, Rank};
 use forwarder::ToPackets;
 use igp::{Link, Router, Way};
 use ldp_stack::{Forward, LabelHop, Labels, NextHop, Prefix, Shown, Start};
-use machine::Time;
+use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{LabelAction, Removed, Tunnel};
 use runtime::{ChannelEvent, Effects, PortId};
@@ -22,6 +22,10 @@ use std::sync::Arc;
 
 /// The channel of its door.
 pub(crate) const LABELS_DOOR: PortId = PortId(3);
+/// Time between two tellings of labels that changed by themselves, and beyond it for each of them:
+/// whoever says others each time has the last one told, and no more than a few thousand a second.
+const PACE: Duration = Duration::from_millis(50);
+const PACE_OF_EACH: Duration = Duration::from_micros(200);
 /// The note by which the next control knows which half of the labels is in use.
 const NOTE: &str = "ldp";
 const UPPER: &str = "upper";
@@ -37,6 +41,27 @@ pub(crate) fn of_igp(it: Prefix) -> igp::Prefix {
     igp::Prefix::new(it.address, it.length)
 }
 
+/// Prefixes whose labels are others than the plane was told, and when it is told.
+#[derive(Default)]
+struct Waiting {
+    changed: BTreeSet<Prefix>,
+    due: Time,
+}
+
+impl Waiting {
+    /// Those of prefixes whose routes are others as well, and all where they are due.
+    fn take(&mut self, now: Time, routes: &BTreeSet<igp::Prefix>) -> BTreeSet<igp::Prefix> {
+        let is_due = now >= self.due;
+        let told = self.changed.extract_if(.., |it| is_due || routes.contains(&of_igp(*it)));
+        let told: BTreeSet<igp::Prefix> = told.map(of_igp).collect();
+        if is_due && !told.is_empty() {
+            let count = machine::narrow::at_most(told.len() as u64, u32::MAX);
+            self.due = now + PACE + PACE_OF_EACH * count;
+        }
+        told
+    }
+}
+
 /// LDP of an edge.
 pub(crate) struct Labelled {
     pub(crate) labels: Option<Labels>,
@@ -44,6 +69,7 @@ pub(crate) struct Labelled {
     own: BTreeSet<Prefix>,
     /// Labels in the plane, by their prefixes.
     told: BTreeMap<Prefix, u32>,
+    waiting: Waiting,
     /// LDP has ended, and the plane was not told yet.
     pub(crate) has_ended: bool,
     random: [u8; 32],
@@ -54,7 +80,8 @@ impl Labelled {
     pub(crate) fn new(random: [u8; 32]) -> Self {
         let (own, told) = (BTreeSet::new(), BTreeMap::new());
         let shown = Shown::default();
-        Self { labels: None, own, told, has_ended: false, random, shown }
+        let waiting = Waiting::default();
+        Self { labels: None, own, told, waiting, has_ended: false, random, shown }
     }
 
     /// The section as it is from now on, of a forwarder that was told everything.
@@ -124,7 +151,9 @@ impl Labelled {
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.labels.as_ref()?.deadline()
+        let labels = self.labels.as_ref()?;
+        let waits = labels.has_changed() || !self.waiting.changed.is_empty();
+        labels.deadline().into_iter().chain(waits.then_some(self.waiting.due)).min()
     }
 
     pub(crate) fn drain(&mut self, now: Time, out: &mut Effects) {
@@ -157,7 +186,8 @@ impl Labelled {
         }
     }
 
-    /// Tells LDP the routes of prefixes where they are others, and says whose labels are.
+    /// Tells LDP the routes of prefixes where they are others, and says whose labels are: those of
+    /// these prefixes, and of all others where they are due.
     pub(crate) fn learn(
         &mut self,
         now: Time,
@@ -173,12 +203,22 @@ impl Labelled {
                 labels.route(now, of, route.map(|it| next_hops(&it.ways)), out);
             }
         }
-        labels.take_changed().into_iter().map(of_igp).collect()
+        self.waiting.changed.append(&mut labels.take_changed());
+        self.waiting.take(now, changed)
     }
 
-    /// Whether labels are others than the plane was told.
-    pub(crate) fn has_changed(&self) -> bool {
-        self.labels.as_ref().is_some_and(Labels::has_changed)
+    /// Whether labels are others than the plane was told, and it may be told.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        let has_changed = self.labels.as_ref().is_some_and(Labels::has_changed);
+        (has_changed || !self.waiting.changed.is_empty()) && now >= self.waiting.due
+    }
+
+    /// No forwarder is told anything now: the next one is told all.
+    pub(crate) fn forget_changed(&mut self) {
+        self.waiting.changed.clear();
+        if let Some(labels) = &mut self.labels {
+            labels.take_changed();
+        }
     }
 
     /// Ways of a prefix with the labels of the next routers.
@@ -223,9 +263,7 @@ impl Labelled {
     /// That was said.
     pub(crate) fn said(&mut self, told: BTreeMap<Prefix, u32>) {
         self.told = told;
-        if let Some(labels) = &mut self.labels {
-            labels.take_changed();
-        }
+        self.forget_changed();
     }
 
     pub(crate) fn show(&mut self) {
@@ -263,4 +301,27 @@ fn action(it: &Forward, hops: &mut impl Hops) -> Option<(u32, LabelAction)> {
     }
     let hop = hop_of(&ways, hops);
     Some((it.label, LabelAction::Forward { hop, tunnel: Tunnel::Uniform }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_change_all_the_time_are_told_at_a_pace_and_with_their_routes_at_once() {
+        let prefix = |number: u32| Prefix::new(std::net::Ipv4Addr::from(number << 8).into(), 24);
+        let (mut waiting, none) = (Waiting::default(), BTreeSet::new());
+        let (mut tellings, mut told) = (0, 0);
+        for millisecond in 0..1_000 {
+            let now = Time::from_millis(10_000 + millisecond);
+            waiting.changed.extend((0..1_000).map(prefix));
+            let some = waiting.take(now, &none);
+            tellings += usize::from(!some.is_empty());
+            told += some.len();
+        }
+        assert_eq!((tellings, told), (4, 4_000), "each 50 ms, and 200 us for each");
+        waiting.changed.insert(prefix(7));
+        let routes = BTreeSet::from([of_igp(prefix(7))]);
+        assert_eq!(waiting.take(Time::from_millis(11_000), &routes), routes);
+    }
 }

@@ -35,8 +35,10 @@ const GLOBAL: u32 = 0;
 /// The tags of frames of one VLAN, and of two.
 const TAG: [u8; 2] = [0x81, 0];
 const SERVICE_TAG: [u8; 2] = [0x88, 0xa8];
-/// Hops that single changes may leave behind before everything is said again without them.
+/// Hops that single changes may leave behind before everything is said again without them, and the
+/// time between two such sayings, in which more may be left.
 const HOPS_MAX: usize = 4_096;
+const HOPS_TIME: Duration = Duration::from_secs(5);
 /// Time between two showings of what is counted.
 const SHOWN: Duration = Duration::from_millis(500);
 
@@ -139,8 +141,9 @@ pub(crate) struct Learnt {
     /// Prefixes whose route in the plane is the learnt one.
     told: BTreeSet<Prefix>,
     waiting: BTreeMap<Prefix, u8>,
-    /// Hops that single changes have made.
+    /// Hops that single changes have made, and when they may have everything said again.
     hops: usize,
+    says_all_at: Time,
     /// Whether routes of a control before this one stand until all is learnt again.
     holds: bool,
     /// Protocols whose routes those are.
@@ -160,6 +163,7 @@ impl Learnt {
             told: BTreeSet::new(),
             waiting: BTreeMap::new(),
             hops: 0,
+            says_all_at: seed.now,
             holds: false,
             restarts: Vec::new(),
             has_ended: false,
@@ -214,8 +218,9 @@ impl Learnt {
     }
 
     /// Everything was said.
-    pub(crate) fn said(&mut self, told: Programmed) {
+    pub(crate) fn said(&mut self, now: Time, told: Programmed) {
         (self.told, self.hops) = (told.routes, 0);
+        self.says_all_at = now + HOPS_TIME;
         self.labelled.said(told.labels);
         if let Some(router) = &mut self.router {
             router.take_changed();
@@ -351,7 +356,9 @@ impl Learnt {
         let has_ended = std::mem::take(&mut self.has_ended);
         let mut says_all = std::mem::take(&mut self.labelled.has_ended) || has_ended;
         let has_routes = self.router.as_ref().is_some_and(Router::has_changed);
-        if (has_routes || self.labelled.has_changed()) && dataplane.is_controlled() {
+        if !dataplane.is_controlled() {
+            self.labelled.forget_changed();
+        } else if has_routes || self.labelled.is_due(now) {
             let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
             let router = self.router.as_ref();
             let labels = self.labelled.learn(now, router, &changed, out);
@@ -387,7 +394,8 @@ impl Learnt {
             self.holds = false;
             dataplane.release(now, out);
         }
-        says_all || self.hops > HOPS_MAX
+        let has_too_many = self.hops > HOPS_MAX && now >= self.says_all_at;
+        says_all || has_too_many
     }
 
     /// Shows what is counted, now and then.

@@ -101,7 +101,7 @@ impl ProviderEdge {
             told = learnt;
             desired
         });
-        self.learnt.said(told);
+        self.learnt.said(now, told);
     }
 
     /// Tells the forwarder what was learnt.

@@ -1,7 +1,7 @@
 //! Finding the forwarder, telling it everything, and telling it what changes.
 
 use crate::desired::Desired;
-use crate::numbers::Numbers;
+use crate::numbers::{Kept, Numbers};
 use crate::{
     Dataplane, Link, Notification, REFUSALS_MAX, RETRY, RETRY_STARTING, STABLE, STARTING_MAX,
     State, WELCOME,
@@ -186,6 +186,7 @@ impl Dataplane {
             .retain(|port, _| desired.ports.contains_key(port) || !before.ports.contains_key(port));
         let mut written = Ok(());
         let memo = serde_json::to_vec(&self.numbers).unwrap_or_default();
+        self.numbers.kept = Kept::default();
         out.write(self.channels.control, |into| {
             written = write(&before, &desired, &programs, into).and_then(|()| keep(memo, into));
         });
@@ -227,10 +228,15 @@ impl Dataplane {
 
     /// Leaves the numbers and notes with the forwarder for the control that comes next.
     pub fn keep(&mut self, out: &mut Effects) {
+        self.keep_these(&self.numbers, out);
+        self.numbers.kept = Kept::default();
+    }
+
+    pub(crate) fn keep_these(&self, numbers: &Numbers, out: &mut Effects) {
         if !self.is_controlled() {
             return;
         }
-        let memo = serde_json::to_vec(&self.numbers).unwrap_or_default();
+        let memo = serde_json::to_vec(numbers).unwrap_or_default();
         // Its length is looked at, and nothing else can be wrong with it.
         out.write(self.channels.control, |into| drop(keep(memo, into)));
     }

@@ -2,9 +2,9 @@
 //! again, nor compare it.
 
 use crate::desired::{Desired, Rank, RouteKey, bulk};
-use crate::numbers::{Kind, Numbers};
+use crate::numbers::{Kept, Kind, Numbers};
 use crate::{Dataplane, State};
-use machine::Time;
+use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::Removed;
 use runtime::Effects;
@@ -20,7 +20,9 @@ pub struct Edit<'a> {
     gone: BTreeSet<Removed>,
     routes4: BTreeMap<(u32, Ipv4Addr, u8), u32>,
     routes6: BTreeMap<(u32, Ipv6Addr, u8), u32>,
-    has_numbered: bool,
+    /// Hops that were numbered, and whether anything else was.
+    hops: usize,
+    has_others: bool,
 }
 
 impl Edit<'_> {
@@ -32,7 +34,9 @@ impl Edit<'_> {
 
     /// The number of a name, which stays in use until everything is said again without it.
     pub fn number(&mut self, kind: Kind, name: &str) -> u32 {
-        self.has_numbered |= self.numbers.known(kind, name).is_none();
+        let is_new = self.numbers.known(kind, name).is_none();
+        self.hops += usize::from(is_new && kind == Kind::Hop);
+        self.has_others |= is_new && kind != Kind::Hop;
         self.numbers.of(kind, name)
     }
 
@@ -93,7 +97,32 @@ fn set<K: Ord + Copy>(
     }
 }
 
+/// Hops that are kept for numbers to come.
+const AHEAD: usize = 4_096;
+/// Time after which numbers are kept that were given since.
+const KEPT_AFTER: Duration = Duration::from_secs(1);
+
 impl Dataplane {
+    /// Leaves the numbers that an edit has given with the forwarder: at once where the next control
+    /// would give them to others, else after a while, since all of them are written each time.
+    fn keep_soon(&mut self, now: Time, hops: usize, has_others: bool, out: &mut Effects) {
+        let kept = &mut self.numbers.kept;
+        match kept.ahead.checked_sub(hops) {
+            _ if hops == 0 && !has_others => {}
+            Some(left) if !has_others => {
+                kept.ahead = left;
+                kept.due.get_or_insert(now + KEPT_AFTER);
+            }
+            _ => self.keep_ahead(out),
+        }
+    }
+
+    /// Leaves the numbers with the forwarder, and those of hops to come.
+    pub(crate) fn keep_ahead(&mut self, out: &mut Effects) {
+        self.keep_these(&self.numbers.ahead(AHEAD), out);
+        self.numbers.kept = Kept { ahead: AHEAD, due: None };
+    }
+
     /// Changes single things of what a forwarder was told, and tells it only those. Without a
     /// forwarder nothing happens, and `with` is not called: one that comes is told everything.
     pub fn edit(&mut self, now: Time, out: &mut Effects, with: impl FnOnce(&mut Edit<'_>)) {
@@ -105,16 +134,15 @@ impl Dataplane {
             gone: BTreeSet::new(),
             routes4: BTreeMap::new(),
             routes6: BTreeMap::new(),
-            has_numbered: false,
+            hops: 0,
+            has_others: false,
         };
         with(&mut edit);
-        let has_numbered = edit.has_numbered;
+        let (hops, has_others) = (edit.hops, edit.has_others);
         let programs = edit.programs();
         let State::Controlled(said) = &self.state else { return };
         self.tally.routes = (said.routes4.len() + said.routes6.len()) as u64;
         self.tell(now, out, &programs);
-        if has_numbered {
-            self.keep(out);
-        }
+        self.keep_soon(now, hops, has_others, out);
     }
 }

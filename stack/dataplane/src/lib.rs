@@ -226,6 +226,9 @@ impl Dataplane {
                 out.hang_up(self.channels.control);
                 self.lose(now, "the other side says nothing");
             }
+            State::Controlled(_) if self.numbers.kept.due.is_some_and(|due| now >= due) => {
+                self.keep_ahead(out);
+            }
             _ => {}
         }
     }
@@ -236,7 +239,8 @@ impl Dataplane {
         match self.state {
             State::Away(at) => Some(at).filter(|_| !self.is_draining),
             State::Connecting(until) | State::Greeted(until) => Some(until),
-            State::Welcomed(_) | State::Controlled(_) => None,
+            State::Controlled(_) => self.numbers.kept.due,
+            State::Welcomed(_) => None,
         }
     }
 

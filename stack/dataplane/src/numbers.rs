@@ -1,6 +1,7 @@
 //! Numbers that the plane knows things by, and the names that a configuration has for them. They
 //! stay as they are over changes and over a new control: the forwarder keeps them.
 
+use machine::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +46,17 @@ pub struct Numbers {
     /// Names that were asked for since [`Numbers::begin`].
     #[serde(skip)]
     used: BTreeSet<(Kind, String)>,
+    #[serde(skip)]
+    pub(crate) kept: Kept,
+}
+
+/// What the forwarder was left of numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// How many more hops may be numbered before the next control would give their numbers away.
+    pub(crate) ahead: usize,
+    /// When numbers that were given since are left there.
+    pub(crate) due: Option<Time>,
 }
 
 impl Numbers {
@@ -119,6 +131,18 @@ impl Numbers {
                 true
             }
         }
+    }
+
+    /// These, and so many hops beyond them: the next control gives the numbers that are given next
+    /// to nobody before it has said everything.
+    pub(crate) fn ahead(&self, hops: usize) -> Self {
+        let mut made = self.clone();
+        let free = (0..).map(|number| format!("ahead {number}"));
+        let free = free.filter(|name| self.known(Kind::Hop, name).is_none());
+        for name in free.take(hops) {
+            made.of(Kind::Hop, &name);
+        }
+        made
     }
 
     /// Gives back the numbers of names that were not asked for since [`Numbers::begin`].

@@ -469,3 +469,34 @@ fn what_a_control_that_began_anew_has_not_heard_of_yet_stays_until_it_is_release
     let kept: Numbers = serde_json::from_slice(kept).expect("numbers");
     assert_eq!(kept.notes().count(), 0);
 }
+
+#[test]
+fn hops_without_end_are_kept_now_and_then_and_no_control_gives_their_numbers_to_others() {
+    let mut world = World::welcomed(vec![], &Numbers::default());
+    world.says(&[]);
+    world.written(WIRE);
+    let (mut keeps, mut last) = (0, Vec::new());
+    for number in 0..100 {
+        let World { dataplane, now, out } = &mut world;
+        let mut given = 0;
+        dataplane.edit(*now, out, |edit| given = edit.number(Kind::Hop, &format!("{number}")));
+        for told in world.written(WIRE) {
+            let Request::Keep(memo) = told else { continue };
+            (keeps, last) = (keeps + 1, memo);
+        }
+        let mut next: Numbers = serde_json::from_slice(&last).expect("numbers");
+        assert!(next.is_sound());
+        assert!(next.of(Kind::Hop, "another") > given, "hop {number}");
+        next.begin();
+        next.end();
+        assert_eq!(next.of(Kind::Hop, "yet another"), 1, "what nobody asked for is free at last");
+    }
+    assert_eq!(keeps, 1);
+    world.now = world.dataplane.deadline().expect("they are kept");
+    let World { dataplane, now, out } = &mut world;
+    dataplane.tick(*now, out);
+    assert_eq!(dataplane.deadline(), None);
+    let [Request::Keep(memo)] = &world.written(WIRE)[..] else { panic!("one") };
+    let kept: Numbers = serde_json::from_slice(memo).expect("numbers");
+    assert!(kept.known(Kind::Hop, "99").is_some());
+}
