@@ -62,13 +62,36 @@ impl Waiting {
     }
 }
 
+/// Labels in the plane: those of prefixes, and whose each is. One that a prefix gives up may be
+/// another's before that is said.
+#[derive(Default)]
+struct Told {
+    labels: BTreeMap<Prefix, u32>,
+    owners: BTreeMap<u32, Prefix>,
+}
+
+impl Told {
+    /// A prefix has another label, or none; the one that it had, where it is nobody's now.
+    fn set(&mut self, prefix: Prefix, label: Option<u32>) -> Option<u32> {
+        let before = match label {
+            Some(label) => self.labels.insert(prefix, label),
+            None => self.labels.remove(&prefix),
+        };
+        let gone = before.filter(|it| label != Some(*it) && self.owners.get(it) == Some(&prefix));
+        if let Some(label) = gone {
+            self.owners.remove(&label);
+        }
+        self.owners.extend(label.map(|it| (it, prefix)));
+        gone
+    }
+}
+
 /// LDP of an edge.
 pub(crate) struct Labelled {
     pub(crate) labels: Option<Labels>,
     /// Own subnets, as LDP was told them.
     own: BTreeSet<Prefix>,
-    /// Labels in the plane, by their prefixes.
-    told: BTreeMap<Prefix, u32>,
+    told: Told,
     waiting: Waiting,
     /// LDP has ended, and the plane was not told yet.
     pub(crate) has_ended: bool,
@@ -78,7 +101,7 @@ pub(crate) struct Labelled {
 
 impl Labelled {
     pub(crate) fn new(random: [u8; 32]) -> Self {
-        let (own, told) = (BTreeSet::new(), BTreeMap::new());
+        let (own, told) = (BTreeSet::new(), Told::default());
         let shown = Shown::default();
         let waiting = Waiting::default();
         Self { labels: None, own, told, waiting, has_ended: false, random, shown }
@@ -238,11 +261,7 @@ impl Labelled {
         let forward = self.labels.as_ref().and_then(|it| it.forward(prefix)).cloned();
         let mut editing = Editing(&mut *edit, &mut *made);
         let said = forward.as_ref().and_then(|it| action(it, &mut editing));
-        let before = match &said {
-            Some((label, _)) => self.told.insert(prefix, *label),
-            None => self.told.remove(&prefix),
-        };
-        if let Some(gone) = before.filter(|label| said.as_ref().is_none_or(|it| it.0 != *label)) {
+        if let Some(gone) = self.told.set(prefix, said.as_ref().map(|it| it.0)) {
             edit.remove(Rank::Tool, Removed::Label(gone));
         }
         if let Some((label, action)) = said {
@@ -262,7 +281,10 @@ impl Labelled {
 
     /// That was said.
     pub(crate) fn said(&mut self, told: BTreeMap<Prefix, u32>) {
-        self.told = told;
+        self.told = Told::default();
+        for (prefix, label) in told {
+            self.told.set(prefix, Some(label));
+        }
         self.forget_changed();
     }
 
@@ -308,6 +330,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_label_that_another_prefix_has_just_got_is_not_taken_away() {
+        let prefix = |last: u8| Prefix::new(std::net::Ipv4Addr::new(10, 0, 0, last).into(), 32);
+        let mut told = Told::default();
+        assert_eq!(told.set(prefix(9), Some(100)), None);
+        // The lower prefix is said first.
+        assert_eq!(told.set(prefix(1), Some(100)), None);
+        assert_eq!(told.set(prefix(9), Some(101)), None, "it is the other's");
+        assert_eq!(told.set(prefix(9), Some(101)), None);
+        assert_eq!(told.set(prefix(1), None), Some(100));
+        assert_eq!(told.set(prefix(9), Some(100)), Some(101));
+    }
+
+    #[test]
     fn labels_that_change_all_the_time_are_told_at_a_pace_and_with_their_routes_at_once() {
         let prefix = |number: u32| Prefix::new(std::net::Ipv4Addr::from(number << 8).into(), 24);
         let (mut waiting, none) = (Waiting::default(), BTreeSet::new());
@@ -322,6 +357,6 @@ mod tests {
         assert_eq!((tellings, told), (4, 4_000), "each 50 ms, and 200 us for each");
         waiting.changed.insert(prefix(7));
         let routes = BTreeSet::from([of_igp(prefix(7))]);
-        assert_eq!(waiting.take(Time::from_millis(11_000), &routes), routes);
+        assert_eq!(waiting.take(Time::from_millis(10_999), &routes), routes);
     }
 }
