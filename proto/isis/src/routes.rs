@@ -4,10 +4,12 @@
 use crate::address::{Level, NodeId, SystemId};
 use crate::adjacency::Adjacency;
 use crate::circuit::Circuit;
-use crate::lsp::{Content, PATH_METRIC_MAX, PrefixSid, Reach, SID_EXPLICIT_NULL, SID_NO_PHP};
+use crate::lsp::{
+    Content, PATH_METRIC_MAX, PrefixSid, Reach, SID_EXPLICIT_NULL, SID_NO_PHP, SegmentRouting,
+};
 use crate::settings::{Prefix, Settings};
 use crate::topology::{FirstHop, LevelData};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How a destination is reached; the first is preferred (RFC 5302 §3.2).
@@ -77,6 +79,9 @@ pub(crate) struct Sources<'a> {
     pub(crate) settings: &'a Settings,
 }
 
+/// What next systems say of segment routing; nothing where we do not speak it.
+type Segments = BTreeMap<SystemId, SegmentRouting>;
+
 /// A system that is reached.
 struct Reached {
     level: Level,
@@ -111,18 +116,34 @@ impl Sources<'_> {
         })
     }
 
+    /// Looked up once in a run: whose fragments are many has each of them read for it.
+    fn segments(&self, level: Level) -> Segments {
+        let mut found = Segments::new();
+        if self.settings.segment_routing.is_none() {
+            return found;
+        }
+        let lsdb = &self.levels[level.at()].lsdb;
+        let next = self.circuits.values().flat_map(|it| it.up(level)).map(|it| it.system);
+        for system in next.collect::<BTreeSet<_>>() {
+            let mut said = lsdb.node(NodeId::of(system)).map(crate::lsdb::Entry::content);
+            found.extend(said.find_map(|it| it.segment_routing).map(|it| (system, it)));
+        }
+        found
+    }
+
     fn level(&self, level: Level, table: &mut Table) {
+        let segments = self.segments(level);
         let lsdb = &self.levels[level.at()].lsdb;
         for reached in self.reached(level) {
             for entry in lsdb.node(NodeId::of(reached.system)) {
                 for reach in entry.content().reaches {
-                    self.reach(&reached, &reach, table);
+                    self.reach(&reached, &reach, &segments, table);
                 }
             }
         }
     }
 
-    fn reach(&self, reached: &Reached, reach: &Reach, table: &mut Table) {
+    fn reach(&self, reached: &Reached, reach: &Reach, segments: &Segments, table: &mut Table) {
         let style = self.settings.style;
         let is_said = if reach.is_wide { style.is_wide() } else { style.is_narrow() };
         let is_believed = is_said || reach.prefix.is_ipv6();
@@ -144,8 +165,10 @@ impl Sources<'_> {
             reached.distance.saturating_add(reach.metric)
         };
         let hops = hops.into_iter().map(|hop| {
-            let label =
-                reach.sid.and_then(|sid| self.label(reached, reach.prefix, sid, hop.system));
+            let said = reach.sid.zip(segments.get(&hop.system));
+            let label = said.and_then(|(sid, next)| {
+                label(hop.system == reached.system, reach.prefix, sid, next)
+            });
             NextHop { label, ..hop }
         });
         let route = Route {
@@ -177,25 +200,6 @@ impl Sources<'_> {
         route.hops.sort_unstable();
         route.hops.dedup_by_key(|hop| (hop.circuit, hop.gateway));
         route.hops.truncate(paths);
-    }
-
-    /// The label that the next system has for a prefix SID (RFC 8667 §2.1).
-    fn label(
-        &self,
-        reached: &Reached,
-        prefix: Prefix,
-        sid: PrefixSid,
-        next: SystemId,
-    ) -> Option<u32> {
-        if next == reached.system && sid.flags & SID_NO_PHP == 0 {
-            return Some(IMPLICIT_NULL);
-        }
-        if next == reached.system && sid.flags & SID_EXPLICIT_NULL != 0 {
-            return Some(if prefix.is_ipv6() { EXPLICIT_NULL_IPV6 } else { EXPLICIT_NULL_IPV4 });
-        }
-        let lsdb = &self.levels[reached.level.at()].lsdb;
-        let mut said = lsdb.node(NodeId::of(next)).map(crate::lsdb::Entry::content);
-        said.find_map(|it| it.segment_routing)?.label(sid.index)
     }
 
     /// Ways out that first hops stand for.
@@ -248,6 +252,17 @@ impl Sources<'_> {
                 self.offer(table, Prefix::new(*address, 0), route);
             }
         }
+    }
+}
+
+/// The label that the next system, which is the last or not, has for a prefix SID (RFC 8667 §2.1).
+fn label(is_last: bool, prefix: Prefix, sid: PrefixSid, next: &SegmentRouting) -> Option<u32> {
+    match sid.flags {
+        flags if is_last && flags & SID_NO_PHP == 0 => Some(IMPLICIT_NULL),
+        flags if is_last && flags & SID_EXPLICIT_NULL != 0 => {
+            Some(if prefix.is_ipv6() { EXPLICIT_NULL_IPV6 } else { EXPLICIT_NULL_IPV4 })
+        }
+        _ => next.label(sid.index),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::address::NodeId;
 use crate::lsdb::Lsdb;
 use crate::lsp::LINK_UNUSABLE;
 use crate::settings::MetricStyle;
-use spf::{EdgeId, Graph, Hop, Kind, Limits, Node, Tree, UNREACHED};
+use spf::{Arc, EdgeId, Graph, Hop, Kind, Limits, Node, Tree, UNREACHED};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A link as an end describes it.
@@ -29,6 +29,9 @@ pub(crate) struct FirstHop {
     /// The pseudonode in between, or the next system.
     pub(crate) across: NodeId,
 }
+
+/// Links of one pair of nodes that count, the cheapest first.
+const PARALLEL_MAX: usize = 64;
 
 /// What a level has.
 #[derive(Debug)]
@@ -74,7 +77,8 @@ fn leads(lsdb: &Lsdb, node: NodeId, style: MetricStyle) -> Vec<Leads> {
 fn to(links: &[Leads], end: NodeId) -> &[Leads] {
     let from = links.partition_point(|it| it.to < end);
     let links = links.get(from..).unwrap_or_default();
-    links.get(..links.partition_point(|it| it.to == end)).unwrap_or_default()
+    let count = links.partition_point(|it| it.to == end).min(PARALLEL_MAX);
+    links.get(..count).unwrap_or_default()
 }
 
 fn is_there(lsdb: &Lsdb, node: NodeId) -> bool {
@@ -139,17 +143,20 @@ impl Topology {
         let is_there = is_there(lsdb, id);
         let Some(node) = self.node(id, is_there) else { return };
         let own = self.leads.get(&id).cloned().unwrap_or_default();
-        let arcs = self.graph.out(node).iter().chain(self.graph.back(node));
-        let known = arcs.filter_map(|arc| self.ids.get(&arc.other).copied());
+        // Looked at once: a node may have links to tens of thousands of others.
+        let (mut out, mut back) =
+            (self.laid(self.graph.out(node)), self.laid(self.graph.back(node)));
+        let known = out.keys().chain(back.keys()).filter_map(|it| self.ids.get(it).copied());
         let ends: BTreeSet<NodeId> = known.chain(own.iter().map(|it| it.to)).collect();
         for end in ends {
             let Some(&other) = self.nodes.get(&end) else { continue };
             let theirs = self.leads.get(&end).map_or(&[][..], Vec::as_slice);
-            let (there, back) = (to(&own, end).to_vec(), to(theirs, id).to_vec());
+            let (to_end, from_end) = (to(&own, end).to_vec(), to(theirs, id).to_vec());
             // A link counts where both ends describe it.
-            let are_both = !there.is_empty() && !back.is_empty();
-            self.lay(node, other, if are_both { there } else { Vec::new() });
-            self.lay(other, node, if are_both { back } else { Vec::new() });
+            let are_both = !to_end.is_empty() && !from_end.is_empty();
+            let wanted = |links| if are_both { links } else { Vec::new() };
+            self.lay([node, other], out.remove(&other), wanted(to_end));
+            self.lay([other, node], back.remove(&other), wanted(from_end));
         }
         if !is_there {
             self.graph.remove_node(node);
@@ -175,13 +182,25 @@ impl Topology {
         Some(node)
     }
 
-    /// Makes the edges from one node to another those that are wanted.
-    fn lay(&mut self, from: Node, to: Node, wanted: Vec<Leads>) {
+    /// The edges of arcs by the nodes at their other ends.
+    fn laid(&self, arcs: &[Arc]) -> BTreeMap<Node, Vec<(EdgeId, [u32; 2])>> {
+        let mut found: BTreeMap<Node, Vec<_>> = BTreeMap::new();
+        for arc in arcs {
+            let laid = (arc.edge, [arc.cost, self.link_of(arc.edge)]);
+            found.entry(arc.other).or_default().push(laid);
+        }
+        found
+    }
+
+    /// Makes the edges from one node to another, of which some are there, those that are wanted.
+    fn lay(
+        &mut self,
+        [from, to]: [Node; 2],
+        present: Option<Vec<(EdgeId, [u32; 2])>>,
+        wanted: Vec<Leads>,
+    ) {
         let mut wanted: Vec<[u32; 2]> = wanted.iter().map(|it| [it.cost, it.link]).collect();
-        wanted.sort_unstable();
-        let arcs = self.graph.out(from).iter().filter(|arc| arc.other == to);
-        let mut present: Vec<(EdgeId, [u32; 2])> =
-            arcs.map(|arc| (arc.edge, [arc.cost, self.link_of(arc.edge)])).collect();
+        let mut present = present.unwrap_or_default();
         // What is as it should be stays, the rest goes and comes.
         present.retain(|(_, link)| match wanted.iter().position(|it| it == link) {
             Some(at) => {

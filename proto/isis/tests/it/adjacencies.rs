@@ -142,6 +142,29 @@ fn names_labels_and_sids_go_with_the_routes() {
 }
 
 #[test]
+fn who_does_not_speak_segment_routing_looks_up_no_labels() {
+    let mut net = Net::new(3, 3);
+    net.link(LinkType::PointToPoint, &[(0, 1), (1, 1)]);
+    net.link(LinkType::PointToPoint, &[(1, 2), (2, 1)]);
+    net.start(0);
+    for system in 1..3 {
+        let global = vec![LabelRange { first: 16_000, count: 1_000 }];
+        let said = SegmentRouting { is_ipv4: true, global, ..SegmentRouting::default() };
+        let settings = Settings { segment_routing: Some(said), ..net.settings(system) };
+        net.start_with(system, settings);
+    }
+    let lo = Prefix::new([10, 255, 0, 3].into(), 32);
+    let sid = Some(PrefixSid { flags: 0x40, index: 7 });
+    let levels = Levels::BOTH;
+    let advertised = Advertised { metric: 0, is_external: false, tag: None, sid, levels };
+    net.step(2, In::Advertise(lo, advertised));
+    net.run(SECOND * 20);
+    let route = &net.told[0][&lo];
+    assert_eq!((route.sid, route.hops[0].label), (sid, None));
+    assert_eq!(net.told[1][&lo].hops[0].label, Some(IMPLICIT_NULL));
+}
+
+#[test]
 fn a_circuit_with_more_systems_than_may_be_counts_them() {
     let mut net = Net::new(3, 2);
     net.link(LinkType::Broadcast, &[(0, 1), (1, 1)]);

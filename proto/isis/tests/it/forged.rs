@@ -1,7 +1,7 @@
 //! Fragments that others say in a system's name, and databases that somebody would like to fill.
 
 use crate::net::{Net, SECOND};
-use isis::lsp::{Content, Reach};
+use isis::lsp::{Content, Neighbour, Reach};
 use isis::pdu::{LspFlags, Summary, write_csnp, write_lsp, write_psnp};
 use isis::{
     Authentication, Discard, In, Level, Limits, LinkType, LspId, MetricStyle, NodeId, Settings,
@@ -225,4 +225,36 @@ fn changes_that_come_fast_run_spf_seldom_and_others_converge() {
     net.links[0].is_up = false;
     net.run(SECOND * 20);
     net.check("all the same");
+}
+
+#[test]
+fn of_parallel_links_of_two_systems_some_count() {
+    let mut net = three();
+    let edges = |net: &Net| {
+        let (graph, _) = net.at(1).paths(Level::Two).unwrap();
+        graph.nodes().map(|it| graph.out(it).len()).sum::<usize>()
+    };
+    let before = edges(&net);
+    let (one, two) = (SystemId([7; 6]), SystemId([8; 6]));
+    for (own, other) in [(one, two), (two, one)] {
+        for fragment in 0..4 {
+            let links = (0..100).map(|number| Neighbour {
+                node: NodeId::of(other),
+                metric: 10 + number,
+                is_wide: true,
+                link: Some([u32::from(fragment) * 100 + number, 1]),
+                address: None,
+                sids: Vec::new(),
+            });
+            let content = Content { neighbours: links.collect(), ..Content::default() };
+            let id = LspId { node: NodeId::of(own), fragment };
+            let summary = Summary { lifetime_s: 1_200, id, sequence: 1, checksum: 0 };
+            let tlvs = content.fragments(MetricStyle::Wide, 16_000).concat();
+            let none = Authentication::Null;
+            let octets = write_lsp(Level::Two, &summary, LspFlags::default(), &tlvs, &none);
+            inject(&mut net, octets);
+        }
+    }
+    net.run(SECOND * 10);
+    assert_eq!(edges(&net) - before, 2 * 64);
 }
