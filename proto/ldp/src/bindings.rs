@@ -26,6 +26,8 @@ pub(crate) struct Bindings {
     by_gateway: BTreeMap<IpAddr, BTreeSet<Prefix>>,
     /// Peers that say an address, in the order in which they said it first.
     speakers: BTreeMap<IpAddr, Vec<LdpId>>,
+    /// Labels that peers have told, all together.
+    pub(crate) remote: usize,
     /// Gateways that are another peer's, or nobody's, since they were looked at.
     pub(crate) changed: BTreeSet<IpAddr>,
 }

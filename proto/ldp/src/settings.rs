@@ -21,18 +21,36 @@ pub enum Control {
 pub struct Limits {
     /// Adjacencies at once.
     pub adjacencies: usize,
+    /// Those of an interface.
+    pub adjacencies_of_link: usize,
     /// Connections that have no session yet.
     pub connections: usize,
     /// Bindings of a peer.
     pub bindings: usize,
+    /// Of all peers; one has what is left for others at most.
+    pub bindings_of_all: usize,
+    /// Pseudowires that a peer may have told of before they are there.
+    pub early: usize,
     /// Addresses of a peer.
     pub addresses: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { adjacencies: 1_024, connections: 256, bindings: 500_000, addresses: 4_096 }
+        Self::NEW
     }
+}
+
+impl Limits {
+    const NEW: Self = Self {
+        adjacencies: 1_024,
+        adjacencies_of_link: 64,
+        connections: 256,
+        bindings: 500_000,
+        bindings_of_all: 1_000_000,
+        early: 4_096,
+        addresses: 4_096,
+    };
 }
 
 /// A speaker.
@@ -84,12 +102,7 @@ impl Settings {
             settle: Duration::from_secs(1),
             has_gtsm: true,
             retry: Duration::from_secs(15),
-            limits: Limits {
-                adjacencies: 1_024,
-                connections: 256,
-                bindings: 500_000,
-                addresses: 4_096,
-            },
+            limits: Limits::NEW,
         }
     }
 

@@ -6,8 +6,8 @@ use dataplane::{DoorEvent, PacketDoor};
 use igp::Link;
 use igp::ip4::{self, Head, Packet};
 use ldp::{
-    ConnectionId, In, InterfaceSettings, LabelHop, LdpId, NextHop, Out, PORT, Prefix, Settings,
-    Speaker,
+    ConnectionId, In, InterfaceSettings, LabelHop, LdpId, Limits, NextHop, Out, PORT, Prefix,
+    Settings, Speaker,
 };
 use machine::{Machine as _, Time};
 use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
@@ -98,8 +98,24 @@ fn settings(section: &Ldp, is_upper: bool) -> Settings {
         keepalive_s: section.keepalive_s,
         labels: if is_upper { (middle + 1, last) } else { (first, middle) },
         has_gtsm: section.gtsm,
+        // There are no pseudowires here.
+        limits: Limits { early: 0, ..Limits::default() },
         ..Settings::new(section.router_id)
     }
+}
+
+/// Whether an address lies in a subnet of a link; one without any may have whatever neighbours.
+fn is_of(link: &Link, it: Ipv4Addr) -> bool {
+    let of = |(own, length): &(IpAddr, u8)| match own {
+        IpAddr::V4(own) => {
+            let shift = 32_u32.saturating_sub((*length).into());
+            (*length < 32)
+                .then(|| (u32::from(*own) ^ u32::from(it)).checked_shr(shift).unwrap_or(0) == 0)
+        }
+        IpAddr::V6(_) => None,
+    };
+    let mut subnets = link.addresses.iter().filter_map(of).peekable();
+    subnets.peek().is_none() || subnets.any(|lies| lies)
 }
 
 fn speaker(section: &Ldp, is_upper: bool) -> Speaker {
@@ -261,6 +277,7 @@ impl Labels {
         out: &mut Effects,
     ) -> Option<()> {
         let (_, payload) = packet.datagram().filter(|(port, _)| *port == PORT)?;
+        self.links.get(&interface).filter(|link| is_of(link, packet.source))?;
         let (source, hop_limit) = (packet.source.into(), packet.ttl);
         let is_multicast = packet.destination.is_multicast();
         let octets = payload.to_vec();

@@ -182,6 +182,7 @@ impl Speaker {
             (session.remote, session.addresses) = kept;
             session.timers.stale_until = if was { now + wait } else { stale.1 };
         } else {
+            self.bindings.remote -= had.len();
             kept.1.into_iter().for_each(|it| self.bindings.disclaim(it, peer));
         }
         let is_kept = session.timers.stale_until != Time::MAX;
@@ -306,6 +307,7 @@ impl Speaker {
             if session.timers.stale_until <= now {
                 session.timers.stale_until = Time::MAX;
                 let mut gone = core::mem::take(&mut session.stale);
+                let before = session.remote.len();
                 for prefix in &gone {
                     session.remote.remove(prefix);
                 }
@@ -314,6 +316,7 @@ impl Speaker {
                     addresses.into_iter().for_each(|it| self.bindings.disclaim(it, peer));
                     gone.extend(core::mem::take(&mut session.remote).prefixes());
                 }
+                self.bindings.remote -= before - session.remote.len();
                 gone.into_iter().for_each(|prefix| self.refresh(prefix, out));
             }
             let Some(session) = self.sessions.get_mut(&peer) else { continue };

@@ -83,9 +83,13 @@ impl Speaker {
         let transport = transport(from.source, &hello).ok_or(Discard::Transport)?;
         let peer = pdu.sender;
         self.check_claims(place, peer, transport)?;
-        let limit = self.settings.limits.adjacencies;
+        let limits = self.settings.limits;
         let was = self.adjacencies.of(&place);
-        if was.is_none() && self.adjacencies.len() >= limit {
+        let of_link = || self.adjacencies.on(from.interface).count();
+        let has_room = || {
+            self.adjacencies.len() < limits.adjacencies && of_link() < limits.adjacencies_of_link
+        };
+        if was.is_none() && !has_room() {
             return Err(Discard::Adjacencies);
         }
         let says_gtsm = hello.common.has_gtsm && self.settings.has_gtsm;

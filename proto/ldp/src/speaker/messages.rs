@@ -243,15 +243,17 @@ impl Speaker {
         };
         let explicit = if prefix.address.is_ipv4() { 0 } else { 2 };
         let may = label >= RESERVED || [IMPLICIT_NULL, explicit].contains(&label);
-        let limit = self.settings.limits.bindings;
+        let limits = self.settings.limits;
+        let left = limits.bindings_of_all.saturating_sub(self.bindings.remote);
         let Some(session) = self.sessions.get_mut(&peer) else { return };
+        let limit = limits.bindings.min(left);
         let has_room = session.remote.contains(&prefix) || session.remote.len() < limit;
         if !may || !has_room {
             self.discard(if may { Discard::Bindings } else { Discard::Label });
             return self.release(peer, prefix, Some(label));
         }
         session.stale.remove(&prefix);
-        session.remote.insert(prefix, label);
+        self.bindings.remote += usize::from(session.remote.insert(prefix, label).is_none());
         self.refresh(prefix, out);
     }
 
@@ -269,6 +271,7 @@ impl Speaker {
         if is_it {
             session.stale.remove(&prefix);
             session.remote.remove(&prefix);
+            self.bindings.remote -= 1;
         }
         // It is acknowledged whatever it was (§3.5.10.1).
         self.release(peer, prefix, label);

@@ -8,10 +8,6 @@ use crate::discard::Discard;
 use crate::pseudowire::{Pseudowire, PseudowireSettings, PseudowireState, Said};
 use std::net::Ipv4Addr;
 
-/// Pseudowires that are not there yet and that a peer may have told of; a name takes up to 800
-/// octets.
-const EARLY_MAX: usize = 4_096;
-
 /// Which pseudowire: the other router, and what it is called.
 type Key = (Ipv4Addr, PseudowireId);
 
@@ -55,7 +51,7 @@ impl Speaker {
 
     /// What a peer says of a pseudowire that is not there yet is kept (liberal retention).
     fn keep_early(&mut self, key: Key, said: Said) {
-        let limit = self.settings.limits.bindings.min(EARLY_MAX);
+        let limit = self.settings.limits.early;
         let its = self.early.entry(key.0).or_default();
         if its.len() < limit || its.contains_key(&key.1) {
             its.insert(key.1, said);

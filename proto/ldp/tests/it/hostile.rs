@@ -1,15 +1,19 @@
 //! Hellos that somebody on the link forges, and messages that are to cost a speaker its time.
 
-use crate::net::{Net, SECOND};
-use crate::sessions::{hello, open, played};
+use crate::net::{Net, SECOND, settings};
+use crate::sessions::{hello, open, played_with};
 use ldp::codec::{Body, Fec, LabelBody, MessageType, Prefix, write_pdus};
-use ldp::{Discard, In, LdpId, NextHop, Out, SessionState, Speaker};
+use ldp::{Discard, In, LdpId, Limits, NextHop, Out, SessionState, Settings, Speaker};
 use machine::{Machine, Time};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// A speaker whose session with a neighbour that the test plays stands.
 fn standing() -> (Speaker, ldp::ConnectionId) {
-    let (mut speaker, connection, mut out) = played();
+    standing_with(settings(0))
+}
+
+fn standing_with(settings: Settings) -> (Speaker, ldp::ConnectionId) {
+    let (mut speaker, connection, mut out) = played_with(settings);
     let stands = [Body::Initialization(open()).write(1), Body::KeepAlive.write(2)];
     let octets = write_pdus(Net::id(1), &stands, 4_096);
     speaker.step(Time::ZERO, In::Octets(connection, octets), &mut out);
@@ -163,6 +167,45 @@ fn a_peers_sessions_end_where_it_said_first_and_nobody_elses_do() {
     speaker.step(Time::ZERO, In::Accepted(connection, stranger.into()), &mut out);
     assert!(out.contains(&Out::Close(connection)));
     assert_eq!(speaker.sessions().count(), 1);
+}
+
+#[test]
+fn one_host_of_a_link_is_so_many_neighbours_and_no_more() {
+    let (mut speaker, _) = standing();
+    let mut out = Vec::new();
+    for number in 0..1_000 {
+        let transport = Ipv4Addr::from(0x0C00_0000 + number);
+        let heard = hello(LdpId::of(transport), 255, |it| it.ipv4 = Some(transport));
+        speaker.step(Time::ZERO, from(transport, heard), &mut out);
+    }
+    assert_eq!((speaker.sessions().count(), speaker.adjacencies().count()), (64, 64));
+    assert_eq!(speaker.discarded(Discard::Adjacencies), 937);
+    let other = LdpId::of(Ipv4Addr::new(13, 0, 0, 1));
+    by_elsewhere(&mut speaker, other, Ipv4Addr::new(203, 0, 113, 9));
+}
+
+#[test]
+fn labels_of_all_peers_are_bounded_and_one_has_what_is_left_for_others() {
+    let limits = Limits { bindings_of_all: 100, ..Limits::default() };
+    let (mut speaker, first) = standing_with(Settings { limits, ..settings(0) });
+    let second = LdpId::of(Ipv4Addr::new(13, 0, 0, 1));
+    let other = by_elsewhere(&mut speaker, second, Ipv4Addr::new(203, 0, 113, 9));
+    let prefix = |number: u32| Prefix::new(Ipv4Addr::from(0x0B00_0000 + (number << 8)).into(), 24);
+    let many: Vec<Body> = (0..80).map(|number| mapping(prefix(number), 100 + number)).collect();
+    say(&mut speaker, Net::id(1), first, &many);
+    say(&mut speaker, second, other, &many);
+    let count = |speaker: &Speaker, peer| speaker.remote(peer).len();
+    assert_eq!([count(&speaker, Net::id(1)), count(&speaker, second)], [50, 25]);
+    assert_eq!(speaker.discarded(Discard::Bindings), 30 + 55);
+    let all = LabelBody { fecs: vec![Fec::Wildcard], ..LabelBody::default() };
+    let gone = [Body::Label(MessageType::LabelWithdraw, all)];
+    say(&mut speaker, Net::id(1), first, &gone);
+    say(&mut speaker, second, other, &many);
+    assert_eq!([count(&speaker, Net::id(1)), count(&speaker, second)], [0, 50]);
+    let mut out = Vec::new();
+    speaker.step(Time::ZERO, In::Closed(other), &mut out);
+    say(&mut speaker, Net::id(1), first, &many);
+    assert_eq!(count(&speaker, Net::id(1)), 50, "what a session had is free");
 }
 
 #[test]

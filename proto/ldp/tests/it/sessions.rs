@@ -73,7 +73,11 @@ fn targets_have_sessions_across_others() {
 
 /// A speaker with a neighbour that the test plays: its address is greater, so that it connects.
 pub fn played() -> (Speaker, ConnectionId, Vec<Out>) {
-    let mut speaker = Speaker::new(settings(0)).unwrap();
+    played_with(settings(0))
+}
+
+pub fn played_with(settings: Settings) -> (Speaker, ConnectionId, Vec<Out>) {
+    let mut speaker = Speaker::new(settings).unwrap();
     let mut out = Vec::new();
     let interface = InterfaceSettings {
         index: 1,

@@ -2,6 +2,8 @@
 
 use crate::world::{SECOND, World};
 use igp::ip4::{Head, TCP, UDP, udp, write};
+use ldp::LdpId;
+use ldp::codec::{Body, CommonHello, HelloBody, write_pdus};
 use ldp_stack::{IMPLICIT_NULL, Prefix};
 use std::net::Ipv4Addr;
 
@@ -172,4 +174,26 @@ fn strangers_get_no_connection_and_who_is_heard_not_many_nor_from_afar() {
     world.run(SECOND * 120);
     assert_eq!(connections(&world), 1, "what never stood is given up");
     assert_eq!(world.standing(0), [2], "and the session stands");
+}
+
+/// A hello of a router, with its own address for sessions.
+fn hello(of: Ipv4Addr, from: Ipv4Addr, ttl: u8) -> Vec<u8> {
+    let common = CommonHello { hold_s: 15, has_gtsm: true, ..CommonHello::default() };
+    let body = HelloBody { common, ipv4: Some(of), ..HelloBody::default() };
+    let octets = write_pdus(LdpId::of(of), &[Body::Hello(body).write(1)], 4_096);
+    let group = Ipv4Addr::new(224, 0, 0, 2);
+    packet(from, group, ttl, UDP, &udp([from, group], [646, 646], &octets))
+}
+
+#[test]
+fn a_neighbour_has_an_address_of_the_link() {
+    let mut world = World::new(9, 2);
+    world.start_all();
+    let heard = |world: &World| question::value(world.at(0).neighbours(world.now));
+    let count = |world: &World| heard(world).as_array().unwrap().len();
+    let other = Ipv4Addr::new(10, 255, 0, 77);
+    world.give(0, 1, &hello(other, Ipv4Addr::new(198, 51, 100, 9), 255));
+    assert_eq!(count(&world), 0);
+    world.give(0, 1, &hello(other, Ipv4Addr::new(10, 0, 0, 77), 255));
+    assert_eq!(count(&world), 1);
 }
