@@ -22,6 +22,14 @@ pub(crate) struct Adjacency {
     pub(crate) ends: Time,
     /// Both say that packets come with a hop limit of 255.
     pub(crate) has_gtsm: bool,
+    /// Its turn among all.
+    turn: u64,
+}
+
+impl Adjacency {
+    pub(crate) const fn new(peer: LdpId, transport: IpAddr, ends: Time, has_gtsm: bool) -> Self {
+        Self { peer, transport, ends, has_gtsm, turn: 0 }
+    }
 }
 
 /// All of them: by place, by peer, and by where sessions end.
@@ -30,6 +38,7 @@ pub(crate) struct Adjacencies {
     places: BTreeMap<Place, Adjacency>,
     peers: BTreeSet<(LdpId, Place)>,
     transports: BTreeSet<(IpAddr, Place)>,
+    turn: u64,
 }
 
 const FIRST: Place = Place::Link(0, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
@@ -38,8 +47,10 @@ const LAST: Place = Place::Targeted(IpAddr::V6(Ipv6Addr::new(
 )));
 
 impl Adjacencies {
-    pub(crate) fn insert(&mut self, place: Place, it: Adjacency) {
-        self.remove(&place);
+    /// One that is there keeps its turn.
+    pub(crate) fn insert(&mut self, place: Place, mut it: Adjacency) {
+        self.turn += 1;
+        it.turn = self.remove(&place).map_or(self.turn, |was| was.turn);
         self.peers.insert((it.peer, place));
         self.transports.insert((it.transport, place));
         self.places.insert(place, it);
@@ -82,6 +93,11 @@ impl Adjacencies {
         let first = Place::Link(interface, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let next = self.peers.range((peer, first)..=(peer, LAST)).next();
         next.is_some_and(|(_, place)| matches!(place, Place::Link(it, _) if *it == interface))
+    }
+
+    /// That of an address for sessions that has stood the longest.
+    pub(crate) fn first_at(&self, transport: IpAddr) -> Option<&Adjacency> {
+        self.at(transport).min_by_key(|it| it.turn)
     }
 
     /// Those whose sessions end at an address.

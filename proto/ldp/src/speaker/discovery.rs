@@ -93,11 +93,14 @@ impl Speaker {
             return Err(Discard::Adjacencies);
         }
         let says_gtsm = hello.common.has_gtsm && self.settings.has_gtsm;
-        let has_gtsm = says_gtsm && !hello.common.is_targeted || was.is_some_and(|it| it.has_gtsm);
+        // The first hello of a place says it for all: none that is forged puts its neighbour's own
+        // ones, with a hop limit of 1, out of the way, nor lets others in.
+        let first = says_gtsm && !hello.common.is_targeted;
+        let has_gtsm = was.map_or(first, |it| it.has_gtsm);
         // What a hello said before holds as long as it said: another one makes it longer alone.
         let ends = self.holds(now, &hello.common).max(was.map_or(now, |it| it.ends));
         let is_new = was.is_none();
-        self.adjacencies.insert(place, Adjacency { peer, transport, ends, has_gtsm });
+        self.adjacencies.insert(place, Adjacency::new(peer, transport, ends, has_gtsm));
         if is_new {
             self.look_at_gateways(peer);
         }
@@ -140,9 +143,9 @@ impl Speaker {
         let place = Place::Link(from.interface, from.source);
         // IPv6 always has it (RFC 7552 §9), and who had it is held to it: a packet cannot say that
         // it is not to be looked at.
-        let had_gtsm = self.adjacencies.of(&place).is_some_and(|it| it.has_gtsm);
         let says_gtsm = hello.common.has_gtsm && self.settings.has_gtsm;
-        if (says_gtsm || had_gtsm || from.source.is_ipv6()) && from.hop_limit != 255 {
+        let has_gtsm = self.adjacencies.of(&place).map_or(says_gtsm, |it| it.has_gtsm);
+        if (has_gtsm || from.source.is_ipv6()) && from.hop_limit != 255 {
             return Err(Discard::HopLimit);
         }
         Ok(place)

@@ -216,8 +216,9 @@ impl Speaker {
     /// Whether connections with an address come with a hop limit of 255, or are dropped.
     #[must_use]
     pub fn has_gtsm(&self, remote: IpAddr) -> bool {
-        // A hello without the bit, from elsewhere on the link, ends nothing that others agreed on.
-        self.adjacencies.at(remote).any(|it| it.has_gtsm)
+        // What the first one said counts: hellos from elsewhere, with the bit or without it, change
+        // nothing that was agreed on.
+        self.adjacencies.first_at(remote).is_some_and(|it| it.has_gtsm)
     }
 
     /// Whether somebody whose sessions end at an address is heard.

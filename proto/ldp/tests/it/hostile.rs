@@ -154,6 +154,27 @@ fn who_had_a_hop_limit_of_255_is_held_to_it_whatever_a_packet_says() {
 }
 
 #[test]
+fn a_forged_hello_holds_nobody_to_a_hop_limit_of_255() {
+    let (mut speaker, mut out) = (Speaker::new(settings(0)).unwrap(), Vec::new());
+    let interface = ldp::InterfaceSettings {
+        index: 1,
+        is_ipv4: true,
+        is_ipv6: false,
+        addresses: vec![Net::address(0, 0)],
+    };
+    speaker.step(Time::ZERO, In::InterfaceUp(interface), &mut out);
+    let own = |hops| hello(Net::id(1), hops, |it| it.common.has_gtsm = false);
+    speaker.step(Time::ZERO, own(1), &mut out);
+    // From its own address, and from another one of the link.
+    speaker.step(Time::ZERO, hello(Net::id(1), 255, |_| {}), &mut out);
+    let elsewhere = hello(Net::id(1), 255, |_| {});
+    speaker.step(Time::ZERO, from(Ipv4Addr::new(10, 0, 0, 99), elsewhere), &mut out);
+    assert!(!speaker.has_gtsm(Net::router(1).into()));
+    speaker.step(Time::ZERO + SECOND * 5, own(1), &mut out);
+    assert_eq!(speaker.discarded(Discard::HopLimit), 0, "it is heard as before");
+}
+
+#[test]
 fn a_peers_sessions_end_where_it_said_first_and_nobody_elses_do() {
     let (mut speaker, _) = standing();
     let (mut out, source) = (Vec::new(), Ipv4Addr::new(10, 0, 0, 99));
