@@ -203,10 +203,9 @@ impl Labelled {
             learnt.map(|(prefix, it)| (of_ldp(prefix), next_hops(&it.ways))).collect();
         all.extend(self.own.iter().map(|it| (*it, Vec::new())));
         let gone: Vec<Prefix> = labels.routed().filter(|it| !all.contains_key(it)).collect();
-        gone.into_iter().for_each(|prefix| labels.route(now, prefix, None, out));
-        for (prefix, ways) in all {
-            labels.route(now, prefix, Some(ways), out);
-        }
+        let gone = gone.into_iter().map(|prefix| (prefix, None));
+        let all = all.into_iter().map(|(prefix, ways)| (prefix, Some(ways)));
+        labels.routes(now, gone.chain(all), out);
     }
 
     /// Tells LDP the routes of prefixes where they are others, and says whose labels are: those of
@@ -219,13 +218,12 @@ impl Labelled {
         out: &mut Effects,
     ) -> BTreeSet<igp::Prefix> {
         let Some(labels) = &mut self.labels else { return BTreeSet::new() };
-        for prefix in changed {
-            let of = of_ldp(*prefix);
-            if !self.own.contains(&of) {
-                let route = router.and_then(|it| it.route(*prefix));
-                labels.route(now, of, route.map(|it| next_hops(&it.ways)), out);
-            }
-        }
+        let others = changed.iter().filter(|it| !self.own.contains(&of_ldp(**it)));
+        let others = others.map(|prefix| {
+            let route = router.and_then(|it| it.route(*prefix));
+            (of_ldp(*prefix), route.map(|it| next_hops(&it.ways)))
+        });
+        labels.routes(now, others, out);
         self.waiting.changed.append(&mut labels.take_changed());
         self.waiting.take(now, changed)
     }

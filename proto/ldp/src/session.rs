@@ -31,6 +31,10 @@ pub(crate) struct Timers {
     pub(crate) silent_at: Time,
     /// We were.
     pub(crate) keepalive_at: Time,
+    /// It began to stand.
+    pub(crate) stood_at: Time,
+    /// The peer's connections are refused, since its sessions come and go.
+    pub(crate) refuses_until: Time,
     /// It has told what there is; zero once that is over.
     pub(crate) settles_at: Time,
     /// What it told before is forgotten.
@@ -43,6 +47,8 @@ impl Timers {
             retry_at: Time::ZERO,
             silent_at: Time::MAX,
             keepalive_at: Time::MAX,
+            stood_at: Time::ZERO,
+            refuses_until: Time::ZERO,
             settles_at: Time::MAX,
             stale_until: Time::MAX,
         }

@@ -206,26 +206,27 @@ impl Labels {
         self.spoken = up;
     }
 
-    /// A prefix is reached by these ways, by none (it is our own), or not at all.
-    pub fn route(
+    /// Prefixes are reached by these ways, by none (they are our own), or not at all. All at once:
+    /// each input looks at all sessions.
+    pub fn routes(
         &mut self,
         now: Time,
-        prefix: Prefix,
-        ways: Option<Vec<NextHop>>,
+        all: impl IntoIterator<Item = (Prefix, Option<Vec<NextHop>>)>,
         out: &mut Effects,
     ) {
-        match ways.filter(|_| self.section.takes(prefix)) {
-            Some(ways) => {
-                if self.routes.get(&prefix) != Some(&ways) {
-                    self.routes.insert(prefix, ways.clone());
-                    self.input(now, In::Route(prefix, ways), out);
-                }
+        let mut changed = Vec::new();
+        for (prefix, ways) in all {
+            let ways = ways.filter(|_| self.section.takes(prefix));
+            let before = match &ways {
+                Some(ways) => self.routes.insert(prefix, ways.clone()),
+                None => self.routes.remove(&prefix),
+            };
+            if before != ways {
+                changed.push((prefix, ways));
             }
-            None => {
-                if self.routes.remove(&prefix).is_some() {
-                    self.input(now, In::NoRoute(prefix), out);
-                }
-            }
+        }
+        if !changed.is_empty() {
+            self.input(now, In::Routes(changed), out);
         }
     }
 
@@ -256,6 +257,7 @@ impl Labels {
         let packet = Packet::read(octets);
         let is_read = packet.is_some_and(|it| match it.protocol {
             ip4::UDP => self.datagram(now, record.interface, &it, out).is_some(),
+            ip4::TCP if !self.is_meant(record, &it) => false,
             ip4::TCP => {
                 let speaker = &self.speaker;
                 let is_heard = |from: Ipv4Addr| {
@@ -267,6 +269,14 @@ impl Labels {
         });
         self.tally.unread += u64::from(!is_read);
         self.settle(now, out);
+    }
+
+    /// Whether a segment came where connections are: in the global table, to the address at which
+    /// sessions end, and by a link with LDP where its sender's packets come over no other router.
+    fn is_meant(&self, record: PacketRecord, packet: &Packet<'_>) -> bool {
+        let is_here = record.vrf == GLOBAL && packet.destination == self.section.transport();
+        let is_near = || self.spoken.contains_key(&record.interface);
+        is_here && (!self.speaker.has_gtsm(packet.source.into()) || is_near())
     }
 
     fn datagram(

@@ -63,9 +63,22 @@ impl Speaker {
         self.free(label);
     }
 
-    pub(super) fn refresh_all(&mut self, out: &mut Vec<Out>) {
-        let all: Vec<Prefix> = self.bindings.prefixes.keys().copied().collect();
-        all.into_iter().for_each(|prefix| self.refresh(prefix, out));
+    /// A session stands: it is told all labels that there are. What others were told stays.
+    pub(super) fn tell_all(&mut self, peer: LdpId) {
+        let Some(session) = self.sessions.get_mut(&peer) else { return };
+        let mut held = Vec::new();
+        for (prefix, binding) in &self.bindings.prefixes {
+            let Some(label) = binding.label.filter(|_| !session.told.contains(prefix)) else {
+                continue;
+            };
+            let request = session.waiting.remove(prefix);
+            let fecs = vec![Fec::Prefix(*prefix)];
+            let said = LabelBody { fecs, label: Some(label), request, ..LabelBody::default() };
+            session.say(&Body::Label(MessageType::LabelMapping, said));
+            session.told.insert(*prefix, label);
+            held.push(label);
+        }
+        held.into_iter().for_each(|label| self.bindings.hold(label));
     }
 
     /// Looks at what goes by gateways that are another peer's.

@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const FAILURES_MAX: u32 = 3;
 /// A connection that stood is tried again after that time.
 const AGAIN: Duration = Duration::from_secs(1);
+/// A session that stood for less than that is one that comes and goes.
+const LASTS: Duration = Duration::from_secs(30);
+/// Failures after which connections of its peer are not refused for longer.
+const REFUSALS_MAX: u32 = 5;
 
 impl Speaker {
     /// Our address for sessions of a family.
@@ -165,8 +169,11 @@ impl Speaker {
         let Some(session) = self.sessions.get_mut(&peer) else { return };
         let was = session.is_operational();
         let reconnect = session.reconnect.filter(|_| was);
-        session.failures = if was { 0 } else { session.failures + 1 };
-        let wait = if was { AGAIN } else { retry * (1 << session.failures.min(FAILURES_MAX)) / 2 };
+        // One that comes and goes costs all labels each time.
+        let has_stood = was && now.since(session.timers.stood_at) >= LASTS;
+        session.failures = if has_stood { 0 } else { session.failures + 1 };
+        let longer = retry * (1 << session.failures.min(FAILURES_MAX)) / 2;
+        let wait = if has_stood || was && session.failures == 1 { AGAIN } else { longer };
         let kept = (core::mem::take(&mut session.remote), core::mem::take(&mut session.addresses));
         let held: Vec<u32> =
             session.told.labels().chain(session.releasing.iter().copied()).collect();
@@ -176,6 +183,9 @@ impl Speaker {
         let (failures, had_before) = (session.failures, session.had_before || was);
         *session = Session { failures, had_before, ..fresh };
         session.timers.retry_at = now + wait;
+        if was && failures > 1 {
+            session.timers.refuses_until = now + AGAIN * (1 << failures.min(REFUSALS_MAX));
+        }
         let keeps = reconnect.or(Some(Duration::ZERO).filter(|_| stale.1 != Time::MAX));
         if let Some(wait) = keeps {
             session.stale = kept.0.prefixes().chain(stale.0).collect();
@@ -251,6 +261,9 @@ impl Speaker {
         if session.connection.is_some() {
             // The one that stands is kept.
             return Err(StatusCode::TransportMismatch);
+        }
+        if session.timers.refuses_until > now {
+            return Err(StatusCode::Shutdown);
         }
         let Some(pending) = self.pending.remove(&connection) else { return Ok(()) };
         session.connection = Some(connection);

@@ -129,14 +129,14 @@ impl Speaker {
         let addresses = self.own_addresses();
         let Some(session) = self.sessions.get_mut(&peer) else { return };
         session.state = SessionState::Operational;
-        session.failures = 0;
+        session.timers.stood_at = now;
         session.timers.settles_at = now + settle;
         session.timers.silent_at = now + session.keepalive;
         out.push(Out::Session(peer, true));
         for some in addresses.chunks(128) {
             session.say(&Body::Address(some.to_vec()));
         }
-        self.refresh_all(out);
+        self.tell_all(peer);
         self.wires_stand(peer.router, out);
     }
 

@@ -69,6 +69,8 @@ pub enum In {
     Route(Prefix, Vec<NextHop>),
     /// It is not reached any more.
     NoRoute(Prefix),
+    /// Many of both at once: ways out, or none where a prefix is not reached any more.
+    Routes(Vec<(Prefix, Option<Vec<NextHop>>)>),
     /// A pseudowire shall be, or be another one.
     Pseudowire(PseudowireSettings),
     /// It shall not any more.
@@ -315,6 +317,9 @@ impl Machine for Speaker {
             In::Octets(connection, octets) => self.octets(now, connection, &octets, out),
             In::Route(prefix, hops) => self.route(prefix, Some(hops), out),
             In::NoRoute(prefix) => self.route(prefix, None, out),
+            In::Routes(all) => {
+                all.into_iter().for_each(|(prefix, hops)| self.route(prefix, hops, out));
+            }
             In::Pseudowire(settings) => self.wire(settings, out),
             In::PseudowireGone(peer, id) => self.wire_gone(peer, id, out),
             In::ForgetMacs(peer, id, macs) => self.forget_macs(peer, id, macs),

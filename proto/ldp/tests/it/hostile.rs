@@ -284,3 +284,36 @@ fn labels_are_withdrawn_and_released_by_their_number() {
     assert_eq!(speaker.discarded(Discard::Malformed), 1);
     assert!(out.iter().any(|it| matches!(it, Out::Close(_))));
 }
+
+/// A connection of the neighbour, by which its session begins; what is said.
+fn begins(speaker: &mut Speaker, now: Time, number: u32) -> Vec<Out> {
+    let (connection, mut out) = (ldp::ConnectionId { number, is_own: false }, Vec::new());
+    speaker.step(now, hello(Net::id(1), 255, |_| {}), &mut out);
+    speaker.step(now, In::Accepted(connection, Net::router(1).into()), &mut out);
+    let stands = [Body::Initialization(open()).write(1), Body::KeepAlive.write(2)];
+    let octets = write_pdus(Net::id(1), &stands, 4_096);
+    speaker.step(now, In::Octets(connection, octets), &mut out);
+    out
+}
+
+#[test]
+fn a_session_that_comes_and_goes_is_taken_again_more_and_more_seldom() {
+    let (mut speaker, mut connection) = standing();
+    let mut stood = 0;
+    for number in 100..1_100 {
+        let now = Time::ZERO + machine::Duration::from_millis(100) * (number - 100);
+        let mut out = Vec::new();
+        speaker.step(now, In::Closed(connection), &mut out);
+        speaker.tick(now, &mut out);
+        let out = begins(&mut speaker, now, number);
+        let stands = out.contains(&Out::Session(Net::id(1), true));
+        stood += u32::from(stands);
+        if stands {
+            connection = ldp::ConnectionId { number, is_own: false };
+        }
+    }
+    assert!((3..=8).contains(&stood), "{stood} in 100 s");
+    let now = Time::ZERO + SECOND * 200;
+    let out = begins(&mut speaker, now, 9_000);
+    assert!(out.contains(&Out::Session(Net::id(1), true)));
+}

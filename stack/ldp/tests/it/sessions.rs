@@ -5,6 +5,7 @@ use igp::ip4::{Head, TCP, UDP, udp, write};
 use ldp::LdpId;
 use ldp::codec::{Body, CommonHello, HelloBody, write_pdus};
 use ldp_stack::{IMPLICIT_NULL, Prefix};
+use runtime::PacketRecord;
 use std::net::Ipv4Addr;
 
 /// The labels of a path from the first router of a row to the last: each swaps the one that the
@@ -196,4 +197,23 @@ fn a_neighbour_has_an_address_of_the_link() {
     assert_eq!(count(&world), 0);
     world.give(0, 1, &hello(other, Ipv4Addr::new(10, 0, 0, 77), 255));
     assert_eq!(count(&world), 1);
+}
+
+#[test]
+fn connections_come_in_the_global_table_to_the_address_of_sessions_by_a_link_with_ldp() {
+    let mut world = World::new(10, 2);
+    world.start_all();
+    world.run(SECOND * 30);
+    let (own, peer) = (World::own(0), World::own(1));
+    let connections =
+        |world: &World| question::value(world.at(0).summary())[0]["connections"].clone();
+    let segment = |to: Ipv4Addr, port: u16| packet(peer, to, 255, TCP, &syn(peer, to, port));
+    let by = |vrf: u32, interface: u32| PacketRecord { interface, vrf, ..PacketRecord::default() };
+    let link = World::address(0, 0);
+    world.give_by(0, by(3, 9), &segment(own, 5_000));
+    world.give_by(0, by(0, 9), &segment(own, 5_001));
+    world.give_by(0, by(0, 1), &segment(link, 5_002));
+    assert_eq!(connections(&world), 1, "that of the session");
+    world.give_by(0, by(0, 1), &segment(own, 5_003));
+    assert_eq!(connections(&world), 2);
 }

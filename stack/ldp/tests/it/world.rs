@@ -112,7 +112,7 @@ impl World {
                     gateway: Self::address(router, 1).into(),
                 }],
             };
-            self.with(router, |it, now, out| it.route(now, Self::prefix(to), Some(ways), out));
+            self.with(router, |it, now, out| it.routes(now, [(Self::prefix(to), Some(ways))], out));
         }
     }
 
@@ -164,7 +164,10 @@ impl World {
 
     /// A packet comes to a router by an interface.
     pub fn give(&mut self, router: usize, interface: u32, octets: &[u8]) {
-        let record = PacketRecord { interface, ..PacketRecord::default() };
+        self.give_by(router, PacketRecord { interface, ..PacketRecord::default() }, octets);
+    }
+
+    pub fn give_by(&mut self, router: usize, record: PacketRecord, octets: &[u8]) {
         let event = ChannelEvent::Packet(record, octets);
         self.with(router, |it, now, out| it.step(now, DOOR, event, out));
     }
