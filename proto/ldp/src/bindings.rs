@@ -28,6 +28,8 @@ pub(crate) struct Bindings {
     speakers: BTreeMap<IpAddr, Vec<LdpId>>,
     /// Labels that peers have told, all together.
     pub(crate) remote: usize,
+    /// Prefixes that have no label, since all were given.
+    pub(crate) lacking: BTreeSet<Prefix>,
     /// Gateways that are another peer's, or nobody's, since they were looked at.
     pub(crate) changed: BTreeSet<IpAddr>,
 }

@@ -28,6 +28,8 @@ wire::rows! {
         UnknownMessage = "unknown-message", "RFC 5036 §3.5.1.2.1";
         /// There are as many bindings or addresses as may be.
         Bindings = "bindings", "RFC 5036 §2.6";
+        /// A session whose peer does not give labels back that are withdrawn.
+        Owed = "owed", "RFC 5036 §3.5.10.1";
         /// A label that none may be bound to.
         Label = "label", "RFC 3032 §2.1";
     }

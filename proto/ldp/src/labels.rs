@@ -23,6 +23,11 @@ impl Labels {
         self.free.pop_front()
     }
 
+    /// Whether there is one to give.
+    pub(crate) fn is_there(&self) -> bool {
+        self.next <= self.last || !self.free.is_empty()
+    }
+
     pub(crate) fn give_back(&mut self, label: u32) {
         self.free.push_back(label);
     }

@@ -35,6 +35,8 @@ pub(crate) struct Timers {
     pub(crate) stood_at: Time,
     /// The peer's connections are refused, since its sessions come and go.
     pub(crate) refuses_until: Time,
+    /// The peer has owed labels for too long.
+    pub(crate) owes_at: Time,
     /// It has told what there is; zero once that is over.
     pub(crate) settles_at: Time,
     /// What it told before is forgotten.
@@ -49,6 +51,7 @@ impl Timers {
             keepalive_at: Time::MAX,
             stood_at: Time::ZERO,
             refuses_until: Time::ZERO,
+            owes_at: Time::MAX,
             settles_at: Time::MAX,
             stale_until: Time::MAX,
         }
@@ -139,8 +142,8 @@ impl Session {
         let retry = if self.connection.is_none() { self.timers.retry_at } else { Time::MAX };
         let settles =
             if self.timers.settles_at == Time::ZERO { Time::MAX } else { self.timers.settles_at };
-        let own =
-            [self.timers.silent_at, self.timers.keepalive_at, self.timers.stale_until, settles];
+        let it = &self.timers;
+        let own = [it.silent_at, it.keepalive_at, it.stale_until, it.owes_at, settles];
         own.into_iter().fold(retry, Time::min)
     }
 }

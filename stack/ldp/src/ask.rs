@@ -186,6 +186,12 @@ impl Labels {
             Condition::new("ldp-session-lost", peer.router.to_string(), "major", text)
                 .caused_by("communications-subsystem-failure")
         });
-        lost.collect()
+        let lacking = self.speaker.lacking();
+        let lacks = (lacking > 0).then(|| {
+            let text = format!("{lacking} prefixes have no label: all of `labels` are given");
+            Condition::new("ldp-labels-used-up", self.function.clone(), "major", text)
+                .caused_by("resource-at-or-nearing-capacity")
+        });
+        lost.chain(lacks).collect()
     }
 }

@@ -162,7 +162,7 @@ impl Labels {
             self.routes.clear();
             (self.since, self.lost) = (BTreeMap::new(), BTreeMap::new());
             self.synchronized.clear();
-            self.has_synchronized = true;
+            self.has_synchronized = section.igp_sync;
         }
         if self.section.interface != section.interface {
             // Who is not spoken to any more is not missed.
@@ -375,7 +375,7 @@ impl Labels {
                 }
                 Out::Session(peer, is_up) => self.session(now, peer, is_up),
                 Out::Synchronized(interface, is) => {
-                    self.has_synchronized = true;
+                    self.has_synchronized |= self.section.igp_sync;
                     if is {
                         self.synchronized.insert(interface);
                     } else {

@@ -2,8 +2,15 @@
 
 use super::{Out, Speaker};
 use crate::bindings::Binding;
-use crate::codec::{Body, Fec, LabelBody, LdpId, MessageType, Prefix};
+use crate::codec::{Body, Fec, LabelBody, LdpId, MessageType, Prefix, StatusCode};
+use crate::discard::Discard;
 use crate::settings::{Control, IMPLICIT_NULL, LabelHop, NextHop};
+use machine::{Duration, Time};
+
+/// Of all labels a peer may owe that part.
+const OWED_PART: u32 = 4;
+/// Time in which a peer gives some label back that is withdrawn.
+const OWED_FOR: Duration = Duration::from_secs(300);
 
 impl Speaker {
     /// A route is that one, or is no more.
@@ -45,6 +52,7 @@ impl Speaker {
 
     /// The label of a prefix goes: everybody shall give it back.
     fn unbind(&mut self, prefix: Prefix, out: &mut Vec<Out>) {
+        self.bindings.lacking.remove(&prefix);
         let Some(binding) = self.bindings.prefixes.get_mut(&prefix) else { return };
         if binding.forwarded.take().is_some() {
             out.push(Out::Unlabelled(prefix));
@@ -79,6 +87,38 @@ impl Speaker {
             held.push(label);
         }
         held.into_iter().for_each(|label| self.bindings.hold(label));
+    }
+
+    /// Gives labels that have come back to prefixes that lack one.
+    pub(super) fn refresh_lacking(&mut self, out: &mut Vec<Out>) {
+        while self.labels.is_there()
+            && let Some(prefix) = self.bindings.lacking.pop_first()
+        {
+            self.refresh(prefix, out);
+        }
+    }
+
+    /// Sessions whose peers owe too many labels, or have given none of them back for too long: with
+    /// the session they have none any more.
+    pub(super) fn end_debtors(&mut self, now: Time, out: &mut Vec<Out>) {
+        let (first, last) = self.settings.labels;
+        let most = ((last - first) / OWED_PART) as usize;
+        let mut ends = Vec::new();
+        for session in self.sessions.values_mut() {
+            let owes_at = &mut session.timers.owes_at;
+            if session.releasing.is_empty() {
+                *owes_at = Time::MAX;
+            } else if *owes_at == Time::MAX {
+                *owes_at = now + OWED_FOR;
+            }
+            if session.releasing.len() > most || *owes_at <= now {
+                ends.push(session.peer);
+            }
+        }
+        for peer in ends {
+            self.discard(Discard::Owed);
+            self.end_session(now, peer, Some(StatusCode::Shutdown), out);
+        }
     }
 
     /// Looks at what goes by gateways that are another peer's.
@@ -138,6 +178,9 @@ impl Speaker {
         if binding.label.is_none() {
             binding.label = if is_own { Some(IMPLICIT_NULL) } else { self.labels.take() };
             self.bound.extend(binding.label);
+            if binding.label.is_none() {
+                self.bindings.lacking.insert(prefix);
+            }
         }
         binding.label
     }

@@ -292,6 +292,7 @@ impl Speaker {
         let mut labels: Vec<u32> =
             gone.iter().filter_map(|prefix| session.told.remove(prefix)).collect();
         if let Some(label) = label.filter(|label| session.releasing.remove(label)) {
+            session.timers.owes_at = Time::MAX;
             labels.push(label);
         }
         labels.into_iter().for_each(|label| self.let_go(label));

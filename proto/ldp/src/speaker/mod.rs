@@ -229,6 +229,12 @@ impl Speaker {
         self.adjacencies.at(remote).next().is_some()
     }
 
+    /// Prefixes that have no label, since all were given.
+    #[must_use]
+    pub fn lacking(&self) -> usize {
+        self.bindings.lacking.len()
+    }
+
     /// The connection of a peer's session.
     #[must_use]
     pub fn connection(&self, peer: LdpId) -> Option<ConnectionId> {
@@ -262,7 +268,9 @@ impl Speaker {
 
     /// What every step ends with: octets leave, links are synchronized or not.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
+        self.end_debtors(now, out);
         self.refresh_gateways(out);
+        self.refresh_lacking(out);
         self.connect_all(now, out);
         let own = self.own();
         for session in self.sessions.values_mut().filter(|it| !it.output.is_empty()) {
@@ -277,10 +285,11 @@ impl Speaker {
 
     fn synchronize(&mut self, now: Time, out: &mut Vec<Out>) {
         for (&index, interface) in &mut self.interfaces {
-            let mut settled = self.adjacencies.on(index).map(|(_, it)| {
+            // A neighbour without a session, which anybody can be by a hello, takes no link away
+            // from those that have one.
+            let is_synchronized = self.adjacencies.on(index).any(|(_, it)| {
                 self.sessions.get(&it.peer).is_some_and(|session| session.is_settled(now))
             });
-            let is_synchronized = settled.next().is_some_and(|first| first && settled.all(|it| it));
             if interface.is_synchronized != is_synchronized {
                 interface.is_synchronized = is_synchronized;
                 out.push(Out::Synchronized(index, is_synchronized));

@@ -317,3 +317,67 @@ fn a_session_that_comes_and_goes_is_taken_again_more_and_more_seldom() {
     let out = begins(&mut speaker, now, 9_000);
     assert!(out.contains(&Out::Session(Net::id(1), true)));
 }
+
+#[test]
+fn a_hello_of_anybody_takes_no_link_away_from_its_neighbours() {
+    let (mut speaker, _) = standing();
+    let mut out = Vec::new();
+    let now = Time::ZERO + SECOND * 2;
+    speaker.tick(now, &mut out);
+    assert!(out.contains(&Out::Synchronized(1, true)));
+    let transport = Ipv4Addr::new(10, 0, 0, 99);
+    let stranger = hello(LdpId::of(transport), 255, |it| it.ipv4 = Some(transport));
+    speaker.step(now, from(transport, stranger), &mut out);
+    speaker.tick(now + SECOND, &mut out);
+    assert_eq!(speaker.sessions().count(), 2);
+    assert!(!out.contains(&Out::Synchronized(1, false)));
+}
+
+#[test]
+fn who_gives_no_label_back_has_no_session_and_labels_are_there_again() {
+    let (mut speaker, connection) = standing_with(Settings { labels: (100, 119), ..settings(0) });
+    let mut out = Vec::new();
+    let gateway = Net::address(0, 1);
+    let prefix = |number: u32| Prefix::new(Ipv4Addr::from(0x0B00_0000 + (number << 8)).into(), 24);
+    let hops = vec![NextHop { interface: 1, gateway }];
+    for number in 0..25 {
+        speaker.step(Time::ZERO, In::Route(prefix(number), hops.clone()), &mut out);
+    }
+    assert_eq!((speaker.bindings().count(), speaker.lacking()), (20, 5));
+    for number in 0..4 {
+        speaker.step(Time::ZERO, In::NoRoute(prefix(number)), &mut out);
+    }
+    assert_eq!((speaker.lacking(), speaker.discarded(Discard::Owed)), (5, 0), "it has them yet");
+    assert_eq!(speaker.deadline(), Some(Time::ZERO + SECOND), "it settles first");
+    // One comes back within its time, and the others have theirs from then on.
+    let released =
+        LabelBody { fecs: vec![Fec::Wildcard], label: Some(100), ..LabelBody::default() };
+    say(&mut speaker, Net::id(1), connection, &[Body::Label(MessageType::LabelRelease, released)]);
+    assert_eq!((speaker.lacking(), speaker.discarded(Discard::Owed)), (4, 0));
+    let number = 4..6;
+    for number in number {
+        speaker.step(Time::ZERO, In::NoRoute(prefix(number)), &mut out);
+    }
+    assert_eq!((speaker.lacking(), speaker.discarded(Discard::Owed)), (0, 1), "too many");
+    assert!(out.contains(&Out::Session(Net::id(1), false)));
+}
+
+#[test]
+fn who_gives_a_label_back_too_late_has_no_session() {
+    let (mut speaker, connection) = standing();
+    let mut out = Vec::new();
+    let gateway = Net::address(0, 1);
+    let prefix = Prefix::new(Ipv4Addr::new(10, 99, 0, 0).into(), 16);
+    let hops = vec![NextHop { interface: 1, gateway }];
+    speaker.step(Time::ZERO, In::Route(prefix, hops), &mut out);
+    speaker.step(Time::ZERO, In::NoRoute(prefix), &mut out);
+    for second in 1..=300 {
+        let now = Time::ZERO + SECOND * second;
+        assert_eq!(speaker.discarded(Discard::Owed), 0, "{second}");
+        speaker.step(now, hello(Net::id(1), 255, |_| {}), &mut out);
+        let alive = write_pdus(Net::id(1), &[Body::KeepAlive.write(9)], 4_096);
+        speaker.step(now, In::Octets(connection, alive), &mut out);
+        speaker.tick(now, &mut out);
+    }
+    assert_eq!(speaker.discarded(Discard::Owed), 1);
+}

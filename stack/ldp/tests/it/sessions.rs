@@ -217,3 +217,14 @@ fn connections_come_in_the_global_table_to_the_address_of_sessions_by_a_link_wit
     world.give_by(0, by(0, 1), &segment(own, 5_003));
     assert_eq!(connections(&world), 2);
 }
+
+#[test]
+fn without_igp_sync_no_link_is_said_to_cost_another_thing() {
+    let mut world = World::new(11, 2);
+    world.start_all();
+    world.run(SECOND * 30);
+    assert_eq!(world.standing(0), [2]);
+    let mut has_changed = true;
+    world.with(0, |it, _, _| has_changed = it.take_synchronized());
+    assert!(!has_changed);
+}
