@@ -27,8 +27,8 @@ pub fn all_own<'s>(all: &'s [Msc], ssc: &Ssc) -> Option<Vec<&'s Msc>> {
     own.collect::<Option<Vec<_>>>().filter(|own| !own.is_empty())
 }
 
-/// Media controllers that a session controller looks for on this machine, where no `[[msc]]` of this
-/// site listens, nor any other program.
+/// Media controllers that a session controller looks for on this machine, where no `[[msc]]` of
+/// this site listens, nor any other program.
 pub fn unheard(sscs: &[Ssc], mscs: &[Msc]) -> Vec<Issue> {
     let listens: Vec<SocketAddr> = mscs.iter().filter_map(|msc| msc.listen).collect();
     let is_near = |it: &SocketAddr| {

@@ -371,7 +371,8 @@ mod tests {
             \x20    1  ip4-lookup  vrf red hop 10.0.0.2\n";
         assert_eq!(table(&LOOK, &[row], &TRACED), wanted);
         let row = json!({"vrf": "red", "prefix": "10.1.0.0/16", "origin": "static",
-            "holds": true, "via": [{"gateway": "10.0.0.2", "interface": "ge0", "labels": [16], "weight": 1}]});
+            "holds": true,
+            "via": [{"gateway": "10.0.0.2", "interface": "ge0", "labels": [16], "weight": 1}]});
         let wanted = "\
             VRF  PREFIX       ORIGIN  HOLDS  VIA\n\
             red  10.1.0.0/16  static  yes    10.0.0.2 at ge0\n";
