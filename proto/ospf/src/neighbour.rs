@@ -55,6 +55,8 @@ pub(crate) struct Exchange {
     pub(crate) sent: Option<Description>,
     /// What we lack, with the instance that was described.
     pub(crate) request: BTreeMap<Key, Header>,
+    /// It described LSAs for which there was no room.
+    pub(crate) is_cut: bool,
     /// What we have asked for and not got.
     pub(crate) asked: BTreeSet<Key>,
     /// How often that was done without an answer, and when it is done again.

@@ -6,37 +6,49 @@
 
 use crate::discard::Discard;
 use crate::packet::Proof;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Routers and keys at once. Only who has a key makes one.
 const NUMBERS_MAX: usize = 1_024;
 
 /// The last number of each router and key.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers(BTreeMap<(u32, u8), u32>);
+pub(crate) struct Numbers {
+    last: BTreeMap<(u32, u8), u32>,
+    /// Neighbours that were heard at another address as well: who stands there does so by an old
+    /// packet, perhaps, and the numbers outlive it.
+    elsewhere: BTreeSet<u32>,
+}
 
 impl Numbers {
     /// Takes a number that is not lower than the last one. An equal one is taken: BIRD's rise
     /// only when it was silent for more than a second, so that they stand with hellos of a second.
     pub(crate) fn take(&mut self, router: u32, proof: Proof) -> Result<(), Discard> {
         let Proof { key, sequence } = proof;
-        if let Some(last) = self.0.get_mut(&(router, key)) {
+        if let Some(last) = self.last.get_mut(&(router, key)) {
             if sequence < *last {
                 return Err(Discard::Replay);
             }
             *last = sequence;
             return Ok(());
         }
-        if self.0.len() >= NUMBERS_MAX {
-            let oldest = self.0.iter().min_by_key(|it| it.1).map(|it| *it.0);
-            oldest.and_then(|oldest| self.0.remove(&oldest));
+        if self.last.len() >= NUMBERS_MAX {
+            let oldest = self.last.iter().min_by_key(|it| it.1).map(|it| *it.0);
+            oldest.and_then(|oldest| self.last.remove(&oldest));
         }
-        self.0.insert((router, key), sequence);
+        self.last.insert((router, key), sequence);
         Ok(())
     }
 
-    /// A router is gone, and may begin anew.
+    /// A router that is a neighbour was heard at another address.
+    pub(crate) fn is_elsewhere(&mut self, router: u32) {
+        self.elsewhere.insert(router);
+    }
+
+    /// A neighbour is gone, and may begin anew.
     pub(crate) fn forget(&mut self, router: u32) {
-        self.0.retain(|(it, _), _| *it != router);
+        if !self.elsewhere.remove(&router) {
+            self.last.retain(|(it, _), _| *it != router);
+        }
     }
 }

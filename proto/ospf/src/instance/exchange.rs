@@ -20,7 +20,7 @@ const ASKED_TIMES: u8 = 12;
 /// A neighbour that answers none of so many retransmissions begins anew.
 const RETRANSMISSIONS_MAX: u32 = 24;
 /// Others wait so long for a neighbour that learns the database (§14).
-const LOADING_MAX: Duration = Duration::from_secs(600);
+pub(super) const LOADING_MAX: Duration = Duration::from_secs(600);
 /// LSAs that one neighbour has asked for at once; for the rest it asks again.
 const OWED_MAX: usize = 8_192;
 /// Octets of LSAs to one neighbour at once, and what lies between two such times.
@@ -272,8 +272,9 @@ impl Instance {
         out: &mut Vec<Out>,
     ) -> Result<(), Discard> {
         let all = self.interfaces.values().flat_map(|it| it.neighbours.values());
-        let asked: usize = all.map(|it| it.exchange.request.len()).sum();
-        let mut room = self.settings.limits.lsas.saturating_sub(asked);
+        let mut asked: usize = all.map(|it| it.exchange.request.len()).sum();
+        let limit = self.settings.limits.lsas;
+        let mut passed_over = 0;
         for header in &description.headers {
             let interface = self.interfaces.get(&from.0).ok_or(Discard::Interface)?;
             let Some(db) = self.db_of(header.key.kind, interface) else {
@@ -283,10 +284,19 @@ impl Instance {
             let own = self.entry(db, header.key).map(|entry| entry.header(now));
             let lacks = own.is_none_or(|own| header.newness(&own) == Ordering::Greater);
             let it = self.neighbour_mut(from).ok_or(Discard::NeighbourState)?;
-            if lacks && room > 0 && it.exchange.request.insert(header.key, *header).is_none() {
-                room -= 1;
+            if !lacks || it.exchange.request.contains_key(&header.key) {
+                continue;
+            }
+            // What one neighbour has is no more than what is left then for all others.
+            if it.exchange.request.len() < limit.saturating_sub(asked) {
+                it.exchange.request.insert(header.key, *header);
+                asked += 1;
+            } else {
+                it.exchange.is_cut = true;
+                passed_over += 1;
             }
         }
+        (0..passed_over).for_each(|_| self.discard(Discard::DatabaseFull));
         Ok(())
     }
 
@@ -388,7 +398,11 @@ impl Instance {
         }
     }
 
+    /// What was passed over lacks still: it is not full, and begins anew once it is stuck.
     fn loading_done(&mut self, now: Time, id: NeighbourId, out: &mut Vec<Out>) {
+        if self.neighbour(id).is_some_and(|it| it.exchange.is_cut) {
+            return self.set_state(id, NeighbourState::Loading, out);
+        }
         if let Some(it) = self.neighbour_mut(id) {
             it.exchange.request.clear();
             it.exchange.asked.clear();

@@ -26,7 +26,7 @@ use crate::discard::Discard;
 use crate::interface::{Interface, InterfaceState};
 use crate::lsa::{Header, Key, LsaType, Scope};
 use crate::lsdb::{DbId, Entry, Lsdb};
-use crate::neighbour::NeighbourState;
+use crate::neighbour::{Neighbour, NeighbourState};
 use crate::routes::{Route, Table};
 use crate::settings::{AreaKind, InterfaceSettings, Prefix, Settings};
 use machine::{Duration, Machine, Time, Wheel};
@@ -124,6 +124,9 @@ pub enum Out {
     },
 }
 
+/// Time between two looks at all that we say, as far as packets have them taken.
+const PACE: Duration = Duration::from_millis(100);
+
 /// What the instance says itself, and when.
 #[derive(Debug, Default)]
 struct Own {
@@ -142,6 +145,10 @@ struct Own {
     due: Option<Time>,
     /// When what others said in our name was answered, or is going to be.
     fought: Option<Time>,
+    /// What packets change is said from then on.
+    paced_until: Time,
+    /// Until when LSAs that die wait for those that learn the database, as long as somebody does.
+    loads_until: Option<Time>,
 }
 
 /// Counters of an instance.
@@ -323,17 +330,37 @@ impl Instance {
         machine::narrow::half(now.as_millis() / 1_000)
     }
 
+    /// Says what is to be said: at once, and then at a pace, however often packets change it.
+    fn originate_due(&mut self, now: Time) {
+        let own = &mut self.own;
+        if own.is_stale && now < own.paced_until {
+            own.is_stale = false;
+            own.due = Some(own.due.map_or(own.paced_until, |due| due.min(own.paced_until)));
+        }
+        if own.is_stale || own.due.is_some_and(|at| at <= now) {
+            own.paced_until = now + PACE;
+            self.originate_all(now);
+        }
+    }
+
+    /// Since when somebody has learnt the database, whoever it was.
+    fn note_loading(&mut self, now: Time) {
+        let mut all = self.interfaces.values().flat_map(|it| it.neighbours.values());
+        if all.any(Neighbour::is_loading) {
+            self.own.loads_until.get_or_insert(now + exchange::LOADING_MAX);
+        } else {
+            self.own.loads_until = None;
+        }
+    }
+
     /// What every step ends with.
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         self.elect_all(now, out);
         self.end_restart(now, out);
-        if self.own.is_stale || self.own.due.is_some_and(|at| at <= now) {
-            self.originate_all(now);
-        }
+        self.note_loading(now);
+        self.originate_due(now);
         self.remove_dead(now);
-        if self.own.is_stale {
-            self.originate_all(now);
-        }
+        self.originate_due(now);
         self.flush_outgoing(now, out);
     }
 }
@@ -343,6 +370,9 @@ impl Machine for Instance {
     type Out = Out;
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        if !matches!(input, In::Packet { .. }) {
+            self.own.paced_until = Time::ZERO;
+        }
         match input {
             In::Packet { interface, source, destination, octets } => {
                 let ends = [source, destination];

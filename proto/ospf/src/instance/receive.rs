@@ -152,9 +152,13 @@ impl Instance {
     fn check_proof(&mut self, from: NeighbourId, router: u32, proof: Proof) -> Result<(), Discard> {
         let (index, source) = from;
         let interface = self.interfaces.get_mut(&index).ok_or(Discard::Interface)?;
+        // The number first: whoever stands elsewhere by an old hello dies, since the router's own
+        // packets make that a lower one.
+        interface.numbers.take(router, proof)?;
         if interface.is_elsewhere(router, source) {
+            interface.numbers.is_elsewhere(router);
             return Err(Discard::Elsewhere);
         }
-        interface.numbers.take(router, proof)
+        Ok(())
     }
 }

@@ -79,8 +79,12 @@ impl Instance {
         }
     }
 
-    /// Whether a neighbour still learns the database. One that takes too long holds up nobody.
+    /// Whether a neighbour still learns the database. One that takes too long holds up nobody, nor
+    /// do many, each of which begins before the one before has ended.
     pub(super) fn is_anyone_loading(&self, now: Time) -> bool {
+        if self.own.loads_until.is_some_and(|until| until <= now) {
+            return false;
+        }
         let mut all = self.interfaces.values().flat_map(|it| it.neighbours.values());
         all.any(|it| it.is_loading() && it.loads_until.is_some_and(|until| now < until))
     }

@@ -257,3 +257,23 @@ fn one_neighbour_leaves_half_of_the_database_to_others_whoever_it_names() {
     assert!(held.iter().any(|it| it.key == key(0x0900_0000) && it.sequence == 2));
     assert_ne!(now, Time::ZERO);
 }
+
+#[test]
+fn who_describes_more_than_there_is_room_for_leaves_half_to_others_and_is_not_full() {
+    let limits = Limits { lsas: 100, ..Limits::default() };
+    let mut mute = Mute::of(Settings { limits, ..Net::settings(1) });
+    mute.net.links[1].is_up = false;
+    mute.net.run(SECOND * 10);
+    let prefix = ospf::Prefix::new(Ipv4Addr::new(203, 0, 113, 0).into(), 24);
+    let external = ospf::Redistributed { metric: 1, is_type2: true, tag: 0 };
+    mute.net.step(2, In::Redistribute(prefix, external));
+    mute.begin((0..100).map(missing).collect());
+    assert!(mute.net.at(1).discarded(Discard::DatabaseFull) >= 50);
+    mute.net.links[1].is_up = true;
+    mute.live(10);
+    assert_eq!(mute.net.full(1), 2);
+    let known = mute.net.at(1).routes().any(|(it, _)| *it == prefix);
+    assert!(known, "whoever is full has told what it has");
+    mute.live(60);
+    assert_ne!(mute.state(), NeighbourState::Full);
+}

@@ -198,3 +198,21 @@ fn of_what_is_not_believed_one_entry_an_interface_stays_until_it_is_believed() {
     net.run(SECOND * 3);
     assert_eq!(net.at(0).doubted(0), None);
 }
+
+#[test]
+fn an_old_hello_from_another_address_does_not_keep_its_router_out() {
+    let mut net = link(LinkType::PointToPoint, 2, true);
+    let (destination, old) = recorded(&net, 1).pop().unwrap();
+    net.routers[1] = None;
+    net.run(SECOND * 10);
+    let phantom = Ipv4Addr::new(198, 51, 100, 9);
+    come(&mut net, [phantom, destination], &old);
+    assert_eq!(net.at(0).neighbours(0).len(), 1, "of whom nobody knows that it is gone");
+    net.start(1);
+    for _ in 0..20 {
+        come(&mut net, [phantom, destination], &old);
+        net.run(SECOND);
+    }
+    assert_eq!(net.full(0), 2);
+    assert!(net.at(0).discarded(Discard::Replay) > 0);
+}
