@@ -32,6 +32,8 @@ pub(crate) struct Adjacency {
     pub(crate) levels: Levels,
     pub(crate) state: AdjacencyState,
     pub(crate) hold_until: Time,
+    /// Since when it is heard.
+    pub(crate) since: Time,
     pub(crate) priority: u8,
     /// The pseudonode, as the neighbour has it.
     pub(crate) lan: NodeId,
@@ -48,13 +50,14 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    pub(crate) const fn new(system: SystemId, snpa: Snpa) -> Self {
+    pub(crate) const fn new(system: SystemId, snpa: Snpa, since: Time) -> Self {
         Self {
             system,
             snpa,
             levels: Levels::NONE,
             state: AdjacencyState::Down,
             hold_until: Time::MAX,
+            since,
             priority: 0,
             lan: NodeId { system: SystemId([0; 6]), pseudonode: 0 },
             circuit: 0,

@@ -97,6 +97,8 @@ pub(crate) struct LevelState {
     pub(crate) partial: BTreeMap<LspId, Summary>,
     pub(crate) hello_at: Time,
     pub(crate) csnp_at: Time,
+    /// When everything was told last.
+    pub(crate) told_at: Option<Time>,
     pub(crate) psnp_at: Time,
     /// The pseudonode of the LAN, once somebody is designated.
     pub(crate) lan: Option<NodeId>,
@@ -108,7 +110,18 @@ pub(crate) struct LevelState {
     pub(crate) has_answer: bool,
 }
 
+/// Time between two tellings of everything, as far as neighbours have them said.
+const TOLD_PAUSE: Duration = Duration::from_secs(1);
+
 impl LevelState {
+    /// A neighbour is to hear everything, at once, or soon where that was said just now: then what
+    /// there is, is listed alone, and what it lacks it asks for. Whether it is at once.
+    pub(crate) fn tell(&mut self, now: Time) -> bool {
+        let earliest = self.told_at.map_or(now, |at| at + TOLD_PAUSE);
+        self.csnp_at = now.max(earliest);
+        earliest <= now
+    }
+
     const fn new() -> Self {
         Self {
             flooding: Flooding {
@@ -121,6 +134,7 @@ impl LevelState {
             partial: BTreeMap::new(),
             hello_at: Time::MAX,
             csnp_at: Time::MAX,
+            told_at: None,
             psnp_at: Time::MAX,
             lan: None,
             is_designated: false,
@@ -182,6 +196,33 @@ impl Circuit {
     /// Those of a level, whatever their state is.
     pub(crate) fn count(&self, level: Level) -> usize {
         self.adjacencies.values().filter(|it| it.levels.has(level)).count()
+    }
+
+    /// From how many addresses a system is heard.
+    pub(crate) fn places(&self, levels: Levels, system: SystemId) -> usize {
+        let all = self.adjacencies.values().filter(|it| it.system == system);
+        all.filter(|it| it.levels.and(levels) != Levels::NONE).count()
+    }
+
+    /// The neighbour that has not heard us for longest.
+    pub(crate) fn oldest_initializing(&self, levels: Levels) -> Option<AdjacencyKey> {
+        let all = self.adjacencies.iter().filter(|(_, it)| {
+            it.state == AdjacencyState::Initializing && it.levels.and(levels) != Levels::NONE
+        });
+        all.min_by_key(|(_, it)| it.since).map(|(key, _)| *key)
+    }
+
+    /// Systems that are up in a level, each where it has been heard for longest: a hello of one that
+    /// somebody sends from elsewhere is none of its own.
+    pub(crate) fn systems(&self, level: Level) -> impl Iterator<Item = &Adjacency> {
+        let mut first: BTreeMap<SystemId, &Adjacency> = BTreeMap::new();
+        for it in self.up(level) {
+            let known = first.entry(it.system).or_insert(it);
+            if it.since < known.since {
+                *known = it;
+            }
+        }
+        first.into_values()
     }
 
     /// Whether there is anybody to flood to.

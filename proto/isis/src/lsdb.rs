@@ -20,13 +20,15 @@ pub(crate) struct Entry {
     pub(crate) ends: Time,
     /// When it is looked at next.
     pub(crate) armed: Time,
+    /// The circuit by which it came.
+    from: Option<u32>,
 }
 
 impl Entry {
     pub(crate) fn new(summary: Summary, flags: LspFlags, octets: &[u8], now: Time) -> Self {
         let lives_s = if summary.lifetime_s == 0 { ZERO_AGE_S } else { summary.lifetime_s };
         let ends = now + Duration::from_secs(lives_s.into());
-        Self { summary, flags, octets: octets.into(), ends, armed: Time::MAX }
+        Self { summary, flags, octets: octets.into(), ends, armed: Time::MAX, from: None }
     }
 
     pub(crate) const fn is_purge(&self) -> bool {
@@ -59,6 +61,14 @@ impl Entry {
 pub(crate) struct Lsdb {
     entries: BTreeMap<LspId, Entry>,
     of_system: BTreeMap<SystemId, usize>,
+    of_circuit: BTreeMap<u32, Share>,
+    octets: usize,
+}
+
+/// What has come by a circuit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    lsps: usize,
     octets: usize,
 }
 
@@ -94,16 +104,45 @@ impl Lsdb {
         self.entries.len()
     }
 
-    /// Whether a fragment of that size may come in.
-    pub(crate) fn has_room(&self, id: LspId, octets: usize, limits: &Limits) -> bool {
+    /// Whether a fragment of that size may come in by a circuit. Whoever they name, those of one
+    /// circuit are no more than what is left then for all others.
+    pub(crate) fn has_room(&self, id: LspId, octets: usize, from: u32, limits: &Limits) -> bool {
         let (of_system, was) = match self.entries.get(&id) {
             Some(entry) => (0, entry.octets.len()),
             None => (self.of_system.get(&id.node.system).copied().unwrap_or(0), 0),
         };
         let is_new = usize::from(!self.entries.contains_key(&id));
-        self.entries.len() + is_new <= limits.lsps
+        let all = Share { lsps: self.entries.len() + is_new, octets: self.octets - was + octets };
+        let its = self.of_circuit.get(&from).copied().unwrap_or_default();
+        let left = Share {
+            lsps: limits.lsps.saturating_sub(all.lsps),
+            octets: limits.octets.saturating_sub(all.octets),
+        };
+        all.lsps <= limits.lsps
             && of_system < limits.lsps_of_system
-            && self.octets - was + octets <= limits.octets
+            && all.octets <= limits.octets
+            && (is_new == 0 || its.lsps <= left.lsps)
+            && (octets <= was || its.octets <= left.octets)
+    }
+
+    /// A fragment has come by a circuit.
+    pub(crate) fn bear(&mut self, id: LspId, from: u32) {
+        let Some(entry) = self.entries.get_mut(&id).filter(|it| it.from.is_none()) else { return };
+        entry.from = Some(from);
+        let its = self.of_circuit.entry(from).or_default();
+        *its = Share { lsps: its.lsps + 1, octets: its.octets + entry.octets.len() };
+    }
+
+    /// A fragment is not there any more.
+    fn less(&mut self, was: &Entry) {
+        self.octets -= was.octets.len();
+        let Some(from) = was.from else { return };
+        if let Some(its) = self.of_circuit.get_mut(&from) {
+            *its = Share { lsps: its.lsps - 1, octets: its.octets - was.octets.len() };
+            if its.lsps == 0 {
+                self.of_circuit.remove(&from);
+            }
+        }
     }
 
     pub(crate) fn install(&mut self, entry: Entry) -> Option<Entry> {
@@ -111,7 +150,7 @@ impl Lsdb {
         self.octets += entry.octets.len();
         let was = self.entries.insert(id, entry);
         match &was {
-            Some(was) => self.octets -= was.octets.len(),
+            Some(was) => self.less(was),
             None => *self.of_system.entry(id.node.system).or_insert(0) += 1,
         }
         was
@@ -119,7 +158,7 @@ impl Lsdb {
 
     pub(crate) fn remove(&mut self, id: LspId) {
         let Some(was) = self.entries.remove(&id) else { return };
-        self.octets -= was.octets.len();
+        self.less(&was);
         if let Some(count) = self.of_system.get_mut(&id.node.system) {
             *count -= 1;
             if *count == 0 {

@@ -22,6 +22,8 @@ pub(crate) struct Own {
     pub(crate) is_stale: bool,
     /// When what had to wait is looked at.
     pub(crate) due: Option<Time>,
+    /// What PDUs change is said from then on.
+    pub(crate) paced_until: Time,
     /// When what others said in our name was answered, or is going to be.
     pub(crate) fought: Option<Time>,
 }

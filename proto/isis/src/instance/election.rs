@@ -55,7 +55,7 @@ pub(super) fn elect_all(
 
 /// The pseudonode; none as long as whoever should be designated does not say so.
 fn elect(circuit: &Circuit, level: Level, own: SystemId) -> Option<NodeId> {
-    let best = circuit.up(level).max_by_key(|it| (it.priority, it.snpa))?;
+    let best = circuit.systems(level).max_by_key(|it| (it.priority, it.snpa))?;
     if (circuit.settings.priority, circuit.settings.snpa) > (best.priority, best.snpa) {
         return Some(NodeId { system: own, pseudonode: circuit.id });
     }

@@ -20,17 +20,18 @@ impl Instance {
             let state = circuit.level_mut(level);
             if is_restarting {
                 // What our database lacks in it, whoever hears it sends.
-                state.csnp_at = now;
+                state.tell(now);
             } else if state.is_designated {
                 state.csnp_at = state.csnp_at.min(now + HOLD);
             }
             return;
         }
         let state = circuit.level_mut(level);
-        state.flooding.reset();
-        all.into_iter().for_each(|id| state.flooding.set(id));
-        state.flooding.hold(now + HOLD);
-        state.csnp_at = now;
+        if state.tell(now) {
+            state.flooding.reset();
+            all.into_iter().for_each(|id| state.flooding.set(id));
+            state.flooding.hold(now + HOLD);
+        }
     }
 
     /// Nobody is there any more.

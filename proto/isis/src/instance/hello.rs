@@ -17,6 +17,15 @@ use std::net::{IpAddr, Ipv4Addr};
 const SOON: Duration = Duration::from_millis(50);
 /// Addresses that are kept of a neighbour.
 const ADDRESSES_MAX: usize = 32;
+/// MAC addresses that a system may have on a LAN at once: one that changes it has two for a while.
+const PLACES_MAX: usize = 2;
+/// A neighbour's hellos hold for no longer, whatever they say.
+const HOLD_MAX_S: u16 = 300;
+
+/// Until when a hello holds.
+pub(super) fn holds(now: Time, hello: &Hello) -> Time {
+    now + Duration::from_secs(hello.hold_s.clamp(1, HOLD_MAX_S).into())
+}
 
 /// A hello that came.
 pub(super) struct Heard<'a> {
@@ -256,16 +265,21 @@ impl Instance {
         let is_other = present.is_some_and(|it| {
             it.system != heard.hello.system || it.state == AdjacencyState::Up && it.levels != levels
         });
-        let has_room = levels.each().all(|level| circuit.count(level) < limit);
-        if present.is_none() && !has_room {
+        let is_new = present.is_none();
+        if is_new && circuit.places(levels, heard.hello.system) >= PLACES_MAX {
             return Err(Discard::Adjacencies);
+        }
+        if is_new && levels.each().any(|level| circuit.count(level) >= limit) {
+            // Whoever does not hear us gives way.
+            let key = circuit.oldest_initializing(levels).ok_or(Discard::Adjacencies)?;
+            self.lose(now, (id.0, key), out);
         }
         if is_other {
             self.lose(now, id, out);
         }
         let circuit = self.circuits.get_mut(&id.0).ok_or(Discard::Circuit)?;
         let it = circuit.adjacencies.entry(id.1);
-        let it = it.or_insert_with(|| Adjacency::new(heard.hello.system, heard.source));
+        let it = it.or_insert_with(|| Adjacency::new(heard.hello.system, heard.source, now));
         it.levels = levels;
         let asks = heard.tlvs.restart.filter(|it| it.is_request && helps);
         if asks.is_some() && it.state == AdjacencyState::Up {
@@ -273,7 +287,7 @@ impl Instance {
             return Ok(());
         }
         it.is_restarting = false;
-        it.hold_until = now + Duration::from_secs(heard.hello.hold_s.max(1).into());
+        it.hold_until = holds(now, heard.hello);
         let has_changed = take_hello(it, heard);
         if has_changed {
             circuit.levels.iter_mut().for_each(|it| it.is_undecided = true);

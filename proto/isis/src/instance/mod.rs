@@ -341,6 +341,9 @@ impl Machine for Instance {
     type Out = Out;
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
+        if !matches!(input, In::Pdu { .. }) {
+            self.own.paced_until = Time::ZERO;
+        }
         match input {
             In::Pdu { circuit, source, octets } => {
                 if let Err(why) = self.receive(now, circuit, source, &octets, out) {

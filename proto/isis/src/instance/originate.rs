@@ -11,13 +11,16 @@ use crate::lsp::{
 use crate::pdu::{LSP_HEADER_OCTETS, LspFlags, Summary, write_lsp};
 use crate::routes::{Route, RouteKind};
 use crate::settings::Prefix;
-use machine::Time;
+use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The B flag of an adjacency SID is not set: labels are not protected unless routes say so.
 const ADJACENCY_FLAGS: u8 = 0;
 /// The F flag: the label is for IPv6.
 const ADJACENCY_IPV6: u8 = 0x80;
+
+/// Time between two looks at all that we say, as far as PDUs have them taken.
+const PACE: Duration = Duration::from_millis(100);
 
 type Wanted = BTreeMap<FragmentId, (LspFlags, Vec<u8>)>;
 
@@ -30,7 +33,14 @@ impl Instance {
         if self.restarting.is_some() || !(self.own.is_stale || is_due) {
             return;
         }
+        let paced_until = self.own.paced_until;
+        if now < paced_until && !is_due {
+            self.own.is_stale = false;
+            self.own.due = Some(self.own.due.map_or(paced_until, |due| due.min(paced_until)));
+            return;
+        }
         self.own.is_stale = false;
+        self.own.paced_until = now + PACE;
         let mut wanted = Wanted::new();
         for level in self.settings.levels.each() {
             self.want(level, &mut wanted);

@@ -63,7 +63,7 @@ impl Instance {
         let was_restarting = core::mem::replace(&mut it.is_restarting, true);
         if !was_restarting {
             // It has a holding time, not more, until it is through.
-            it.hold_until = now + Duration::from_secs(heard.hello.hold_s.max(1).into());
+            it.hold_until = super::hello::holds(now, heard.hello);
         }
         let (system, levels) = (it.system, it.levels);
         it.answer = Some(Restart {
@@ -96,8 +96,9 @@ impl Instance {
         let all: Vec<LspId> = self.data(level).lsdb.iter().map(|(id, _)| *id).collect();
         let Some(circuit) = self.circuits.get_mut(&index) else { return };
         let state = circuit.level_mut(level);
-        state.csnp_at = now;
-        all.into_iter().for_each(|id| state.flooding.set(id));
+        if state.tell(now) {
+            all.into_iter().for_each(|id| state.flooding.set(id));
+        }
     }
 
     /// What a hello of a neighbour says of our restart, or of one that it has ahead.

@@ -163,6 +163,7 @@ impl Instance {
         if !floods {
             return;
         }
+        state.told_at = Some(now);
         let (destination, mtu) = (destination(circuit, level), circuit.settings.mtu);
         let authentication = &self.settings.authentication[level.at()];
         let all = self.data(level).lsdb.iter().map(|(_, entry)| entry.summary(now));

@@ -82,7 +82,8 @@ impl Instance {
         let (level, id) = (came.level, came.summary.id);
         let limits = self.settings.limits;
         let is_own = id.node.system == self.settings.system;
-        let has_room = self.data(level).lsdb.has_room(id, came.octets.len(), &limits);
+        let octets = came.octets.len();
+        let has_room = self.data(level).lsdb.has_room(id, octets, came.circuit, &limits);
         if !has_room {
             // What is asked for in vain is not asked for again and again.
             if let Some(circuit) = self.circuits.get_mut(&came.circuit) {
@@ -91,6 +92,7 @@ impl Instance {
             return Err(Discard::DatabaseFull);
         }
         self.install(now, level, came.summary, came.flags, came.octets);
+        self.data_mut(level).lsdb.bear(id, came.circuit);
         self.flood(level, id, Some(came.circuit));
         self.settle_partial(now, came);
         // While we restart, what we said before stands.

@@ -208,3 +208,81 @@ fn settings_that_cannot_be_are_refused() {
     let far = CircuitSettings { metric: 64, ..circuit(1) };
     assert_eq!(narrow.add_circuit(far), Err(BadSetting::Metric));
 }
+
+/// The last hello that an end of the first link sent.
+fn hello_of(net: &Net, end: usize) -> Vec<u8> {
+    let is_hello = |octets: &[u8]| matches!(octets[4], 15..=17);
+    let mut all = net.sent.iter().rev();
+    all.find(|it| it.0 == Net::snpa(0, end) && is_hello(&it.2)).unwrap().2.clone()
+}
+
+#[test]
+fn a_recorded_hello_from_another_address_elects_nobody_and_fills_no_table() {
+    let mut net = Net::new(4, 3);
+    net.link(LinkType::Broadcast, &[(0, 1), (1, 1), (2, 1)]);
+    net.keeps_pdus = true;
+    net.start_all();
+    net.run(SECOND * 30);
+    let designated = net.at(0).designated(1, Level::Two);
+    assert!(designated.is_some());
+    // The lowest address is designated by nobody.
+    let recorded = hello_of(&net, 1);
+    for number in 0..200 {
+        let source = Snpa([0xfe, 0xff, 0xff, 0xff, 0xff, 255 - number]);
+        net.step(0, In::Pdu { circuit: 1, source, octets: recorded.clone() });
+    }
+    assert_eq!(net.at(0).adjacencies(1).len(), 3);
+    assert_eq!(net.at(0).discarded(Discard::Adjacencies), 199);
+    for _ in 0..10 {
+        net.run(SECOND);
+        assert_eq!(net.at(0).designated(1, Level::Two), designated);
+    }
+}
+
+#[test]
+fn a_hello_holds_for_five_minutes_at_most() {
+    let mut net = Net::new(4, 2);
+    net.link(LinkType::Broadcast, &[(0, 1), (1, 1)]);
+    net.keeps_pdus = true;
+    net.start_all();
+    net.run(SECOND * 30);
+    let mut recorded = hello_of(&net, 1);
+    recorded[15..17].copy_from_slice(&u16::MAX.to_be_bytes());
+    net.systems[1] = None;
+    net.run(SECOND);
+    net.step(0, In::Pdu { circuit: 1, source: Net::snpa(0, 1), octets: recorded });
+    net.run(SECOND * 299);
+    assert_eq!(net.at(0).adjacencies(1).len(), 1);
+    net.run(SECOND * 2);
+    assert_eq!(net.at(0).adjacencies(1).len(), 0);
+}
+
+#[test]
+fn who_restarts_without_end_is_told_everything_once_a_second() {
+    let mut net = Net::new(4, 2);
+    net.link(LinkType::PointToPoint, &[(0, 1), (1, 1)]);
+    net.keeps_pdus = true;
+    net.start_all();
+    net.run(SECOND * 30);
+    let own = hello_of(&net, 0);
+    let mut asks = own.clone();
+    let length = asks.len() as u16 + 3;
+    asks[17..19].copy_from_slice(&length.to_be_bytes());
+    asks.extend([211, 1, 1]);
+    let told = |net: &Net| {
+        let all = net.sent.iter().filter(|it| it.0 == Net::snpa(0, 1));
+        all.filter(|it| it.2[4] == 25).count()
+    };
+    let before = told(&net);
+    for _ in 0..100 {
+        for octets in [&asks, &own] {
+            let (circuit, source) = (1, Net::snpa(0, 0));
+            net.step(1, In::Pdu { circuit, source, octets: octets.clone() });
+            net.run(machine::Duration::from_millis(5));
+        }
+    }
+    net.run(SECOND * 2);
+    assert!((1..=3).contains(&(told(&net) - before)), "{}", told(&net) - before);
+    net.run(SECOND * 20);
+    net.check("all the same");
+}
