@@ -126,7 +126,8 @@ impl Labels {
     /// It speaks by a door from its first [`Labels::configure`] on.
     #[must_use]
     pub fn new(start: Start, section: Arc<Ldp>, door: PacketDoor) -> Self {
-        let [a, b, c, d, e, f, g, h, ..] = start.random;
+        // Octets of which BFD makes nothing: first numbers give them away.
+        let octets = start.random[24..].first_chunk().copied().unwrap_or_default();
         Self {
             function: start.function,
             speaker: speaker(&section, start.is_upper),
@@ -139,7 +140,7 @@ impl Labels {
             routes: BTreeMap::new(),
             forwards: BTreeMap::new(),
             changed: BTreeSet::new(),
-            streams: Streams::new(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            streams: Streams::new(u64::from_le_bytes(octets)),
             since: BTreeMap::new(),
             lost: BTreeMap::new(),
             synchronized: BTreeSet::new(),
