@@ -8,6 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 const RUNS_MAX: usize = 64;
 /// Neighbours lost that are remembered; the oldest goes.
 const LOST_MAX: usize = 1_024;
+/// Lines of the log about neighbours of an interface at once, and the time between two of them
+/// then.
+const LINES_MAX: u32 = 32;
+const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Something that stands in our name counts for so long.
 const DUPLICATE: Duration = Duration::from_secs(60);
 /// LSAs in our name within that time that are no remains of ours.
@@ -62,6 +66,16 @@ pub(crate) struct History<K, S> {
     runs: VecDeque<Run>,
     pub(crate) tally: Tally,
     duplicate: Duplicate,
+    /// Of interfaces: lines of the log about them.
+    lines: BTreeMap<u32, Lines>,
+}
+
+/// Lines of the log about neighbours of an interface.
+#[derive(Debug)]
+struct Lines {
+    left: u32,
+    next: Time,
+    omitted: u64,
 }
 
 impl<K: Ord + Copy, S: Copy> History<K, S> {
@@ -72,7 +86,27 @@ impl<K: Ord + Copy, S: Copy> History<K, S> {
             runs: VecDeque::new(),
             tally: Tally::default(),
             duplicate: Duplicate::default(),
+            lines: BTreeMap::new(),
         }
+    }
+
+    /// Whether the log has a line about neighbours of an interface: so many at once, and then one
+    /// in a while, however often they come and go. How many had none since the last one.
+    pub(crate) fn has_line(&mut self, now: Time, interface: u32) -> Option<u64> {
+        let first = || Lines { left: LINES_MAX, next: now + LINE_EVERY, omitted: 0 };
+        let it = self.lines.entry(interface).or_insert_with(first);
+        while it.left < LINES_MAX && it.next <= now {
+            (it.left, it.next) = (it.left + 1, it.next + LINE_EVERY);
+        }
+        if it.left == LINES_MAX {
+            it.next = now + LINE_EVERY;
+        }
+        if it.left == 0 {
+            it.omitted += 1;
+            return None;
+        }
+        it.left -= 1;
+        Some(std::mem::take(&mut it.omitted))
     }
 
     /// A neighbour is in another state than before.
@@ -136,5 +170,26 @@ impl<K: Ord + Copy, S: Copy> History<K, S> {
         self.lost.clear();
         self.since.clear();
         self.duplicate = Duplicate::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_and_goes_without_end_has_some_lines_of_the_log() {
+        let mut history: History<u32, u8> = History::new();
+        let second = |number: u64| Time::from_millis(1_000_000 + 1_000 * number);
+        let mut lines = 0;
+        for number in 0..100_000 {
+            let now = Time::from_millis(1_000_000 + number);
+            lines += usize::from(history.has_line(now, 1).is_some());
+        }
+        assert_eq!(lines, 32 + 19, "one in five seconds");
+        assert_eq!(history.has_line(second(100), 2), Some(0), "another interface");
+        assert!(history.has_line(second(101), 1).is_some_and(|omitted| omitted > 4_000));
+        let again = (0..100).filter(|_| history.has_line(second(1_000), 1).is_some());
+        assert_eq!(again.count(), 32);
     }
 }

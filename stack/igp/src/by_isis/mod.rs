@@ -155,9 +155,13 @@ impl IsisRouter {
         let (circuit, system) = neighbour;
         let who = (circuit, system, levels.bits());
         let before = self.history.note(now, who, state);
+        let is_told = state == AdjacencyState::Up || before == Some(AdjacencyState::Up);
+        let omitted = if is_told { self.history.has_line(now, circuit) } else { None };
         let (function, interface) = (&*self.function, self.name_of(circuit));
         if state == AdjacencyState::Up {
-            tracing::info!(target: "igp", function, interface, %system, "adjacent");
+            if let Some(omitted) = omitted {
+                tracing::info!(target: "igp", function, interface, %system, omitted, "adjacent");
+            }
             self.history.lost.retain(|it, _| (it.0, it.1) != (circuit, system));
         } else if before == Some(AdjacencyState::Up) {
             let why = match self.blamed {
@@ -165,8 +169,13 @@ impl IsisRouter {
                 _ if !self.instance.is_up(circuit) => "its interface is down",
                 _ => "it is not heard, or hears us no more",
             };
-            tracing::warn!(target: "igp", function, interface, %system, why, "adjacency lost");
-            let known = self.instance.hostname(system);
+            // A name is looked for in all fragments of its system.
+            let known = omitted.and_then(|omitted| {
+                tracing::warn!(
+                    target: "igp", function, interface, %system, why, omitted, "adjacency lost"
+                );
+                self.instance.hostname(system)
+            });
             let known = known.map_or_else(|| system.to_string(), |name| format!("{name} {system}"));
             self.history.lose(who, Lost { at: now, who: known, why: why.to_owned() });
         }

@@ -138,9 +138,13 @@ impl OspfRouter {
         if state == NeighbourState::Full {
             self.history.lost.remove(&id);
             self.doubts.adjacent(id.0);
-            let (function, interface) = (&*self.function, self.name_of(id.0));
-            let (address, router_id) = (id.1, Ipv4Addr::from(router));
-            tracing::info!(target: "igp", function, interface, %address, %router_id, "adjacent");
+            if let Some(omitted) = self.history.has_line(now, id.0) {
+                let (function, interface) = (&*self.function, self.name_of(id.0));
+                let (address, router_id) = (id.1, Ipv4Addr::from(router));
+                tracing::info!(
+                    target: "igp", function, interface, %address, %router_id, omitted, "adjacent"
+                );
+            }
         } else if was_adjacent {
             self.adjacency_lost(now, id, router);
         }
@@ -160,11 +164,14 @@ impl OspfRouter {
                 |why| why.to_string(),
             ),
         };
-        let (function, interface) = (&*self.function, self.name_of(id.0));
         let (address, router_id) = (id.1, Ipv4Addr::from(router));
-        tracing::warn!(
-            target: "igp", function, interface, %address, %router_id, why, "adjacency lost"
-        );
+        if let Some(omitted) = self.history.has_line(now, id.0) {
+            let (function, interface) = (&*self.function, self.name_of(id.0));
+            tracing::warn!(
+                target: "igp", function, interface, %address, %router_id, why, omitted,
+                "adjacency lost"
+            );
+        }
         self.history.lose(id, Lost { at: now, who: router_id.to_string(), why });
     }
 
