@@ -8,7 +8,7 @@ use event::MetricCells;
 use oam::{Managed, PortRow, State};
 use question::Question;
 use replica::{Node, NodeRow, Replica, Role, TrackRow};
-use runtime::{Ask, AskError, Function};
+use runtime::{Ask, AskError, Function, Term};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -78,10 +78,24 @@ pub fn node(
     shards: u16,
     directory: &Path,
 ) -> Result<Option<Arc<Node>>, StartError> {
+    recalling(replica, shards, directory, None)
+}
+
+/// The same of a function whose state outlives its process: how recent that is, if there is one.
+///
+/// # Errors
+/// Those.
+pub fn recalling(
+    replica: Option<&Replica>,
+    shards: u16,
+    directory: &Path,
+    recalled: Option<Term>,
+) -> Result<Option<Arc<Node>>, StartError> {
     let Some(replica) = replica else { return Ok(None) };
     let keys = replica.key_file.as_ref().map(|name| keys::read(directory, name)).transpose();
     let refuse = |error| StartError::Prepare(format!("replica.key_file: {error}"));
-    let node = Node::start(replica, keys.map_err(refuse)?.as_ref(), shards);
+    let keys = keys.map_err(refuse)?;
+    let node = Node::start_with(replica, keys.as_ref(), shards, recalled);
     let refuse = |error| StartError::Prepare(format!("replica.listen: {error}"));
     Ok(Some(Arc::new(node.map_err(refuse)?)))
 }

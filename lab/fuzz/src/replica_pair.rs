@@ -108,7 +108,7 @@ impl World {
                 Out::Snapshot(number) => {
                     (0..LANES).for_each(|_| self.step(at, In::SnapshotEnded(number)));
                 }
-                Out::ActivateLane(_) | Out::Forget | Out::Apply(..) => {}
+                Out::ActivateLane(_) | Out::Forget | Out::Whole(_) | Out::Apply(..) => {}
                 Out::Followed(..) | Out::Unfollowed | Out::Outdated | Out::Paced(_) => {}
             }
         }

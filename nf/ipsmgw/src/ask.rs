@@ -2,6 +2,7 @@
 
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
+use crate::pair::HandOverRow;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
@@ -81,8 +82,8 @@ rows! {
 
 /// What a question comes with.
 pub(crate) struct Asked<'a> {
-    now: Time,
-    ask: &'a Ask,
+    pub(crate) now: Time,
+    pub(crate) ask: &'a Ask,
     out: &'a mut Effects,
 }
 
@@ -105,6 +106,9 @@ questions! {
     /// Tries messages that wait now.
     Act "sms/retry" [Parameter::text("to", "only those for this number")] -> Vec<RetriedRow>,
         |it, asked| it.retry(asked.now, asked.ask, asked.out);
+    /// Leaves new requests to the other node of the pair.
+    Internal "hand-over" [Parameter::text("left", "what is left unanswered").required()]
+        -> Vec<HandOverRow>, |it, asked| it.hand_over(asked);
     /// The targets of the next hops.
     Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
     /// The peers of Diameter: whether each is open, since when, and why it is not.
@@ -160,7 +164,7 @@ pub(crate) fn taken(outcome: Result<usize, &'static str>) -> Answered {
     }
 }
 
-fn wrong(what: &str) -> AskError {
+pub(crate) fn wrong(what: &str) -> AskError {
     AskError::BadParameter(what.to_owned())
 }
 
@@ -197,6 +201,9 @@ impl ShortMessageGateway {
         if ask.path != SEND || !self.own.part.has_flows() {
             return Some(self.shown(now, ask, out));
         }
+        if self.own.place.is_standby() {
+            return Some(Err(wrong("this node is the standby: ask the active one")));
+        }
         let text = |name: &str| ask.params.get(name);
         let to = text("to").ok_or_else(|| wrong("to is missing"));
         let to = to.and_then(|it| number_of(it));
@@ -225,7 +232,7 @@ impl ShortMessageGateway {
         self.gauges();
         let is_of_part = match ask.path.as_str() {
             "next-hops" => self.own.part.has_sip(),
-            "alarms" | "capture" => true,
+            "alarms" | "capture" | "hand-over" => true,
             _ => self.own.part.has_flows(),
         };
         let serve = question::find(QUESTIONS, &ask.path).filter(|_| is_of_part);

@@ -5,12 +5,12 @@ use crate::network::{NetworkKeys, SignallingKeys};
 use crate::records::CdrKeys;
 use crate::settings::{Home, Settings, Subsystems, Terminals};
 use config::{Issue, meant};
-use keyed::config::StoreKeys;
+use keyed::config::{BackendKey, StoreKeys};
 use machine::Duration;
 use machine::bucket::Rate;
 use mapsms::deposit::Local;
 use mapsms::identity::Msisdn;
-use runtime::{Carrier, PortId, PortSpec, StreamSpec, Transport};
+use runtime::{Carrier, PortId, PortSpec, StreamSpec, Term, Transport};
 use sccp::codec::{Address as SccpAddress, Digits, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,6 +110,9 @@ pub struct Ipsmgw {
     /// What outlives a restart.
     #[serde(default)]
     pub store: StoreKeys,
+    /// The other node of a pair that stands in for this one; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<replica::Replica>,
     /// Records of messages in files; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cdr: Option<CdrKeys>,
@@ -422,6 +425,7 @@ impl Ipsmgw {
                 messages_per_receiver_max: wide(centre.messages_per_subscriber_max),
                 retries: centre.retries_s.iter().map(|it| seconds(*it)).collect(),
             },
+            has_standby: self.replica.is_some(),
             validity: seconds(centre.validity_s),
             validity_max: seconds(centre.validity_max_s),
             parts_max: centre.parts_max.into(),
@@ -448,6 +452,7 @@ impl Ipsmgw {
                 id,
                 name: address.transport.word().to_owned(),
                 listen: address.socket,
+                ahead: self.replica.as_ref().is_some_and(|it| it.holds(address.socket.ip())),
                 carrier: Carrier::of(address.transport, true, stream),
                 ..PortSpec::default()
             }
@@ -455,6 +460,17 @@ impl Ipsmgw {
         let capture = self.capture_settings().flow.map(|flow| trail::port_of(&flow));
         let further = self.links().ports().into_iter().chain(self.diameter_ports());
         doors.chain(capture).chain(further).collect()
+    }
+
+    /// How recent the journal of a node of a pair is; none of one that begins, and without one.
+    ///
+    /// # Errors
+    /// That cannot be read.
+    pub fn recall(&self) -> std::io::Result<Option<Term>> {
+        match &self.backend {
+            keyed::Backend::Journal(journal) => journal.recall(),
+            keyed::Backend::Memory | keyed::Backend::Ring(_) => Ok(None),
+        }
     }
 
     /// Finds what is wrong; paths begin inside the section (`next_hop[0].targets[1]`).
@@ -497,7 +513,23 @@ impl Ipsmgw {
         let mut store = Vec::new();
         self.store.validate(&mut store);
         issues.extend(store.into_iter().map(|it| it.under("store")));
+        self.validate_replica(issues);
         self.validate_numbers(issues);
+    }
+
+    fn validate_replica(&self, issues: &mut Vec<Issue>) {
+        let Some(replica) = &self.replica else { return };
+        let mut own = Vec::new();
+        replica.validate(&mut own);
+        issues.extend(own.into_iter().map(|issue| issue.under("replica")));
+        if self.store.backend == BackendKey::Cassandra {
+            let what = "the rows of a ring have no standby: every gateway of it takes any message";
+            issues.push(Issue::new(
+                "replica",
+                what,
+                "leave it out, or let the backend be embedded",
+            ));
+        }
     }
 
     fn validate_shards(&self, issues: &mut Vec<Issue>) {

@@ -1,7 +1,7 @@
 //! What the gateway is told, and what it wants.
 
 use crate::centre::Stored;
-use crate::store::{Answer, Question};
+use crate::store::{Answer, Flight, Question};
 use core::fmt;
 use map::Operation;
 use mapsms::asking::Reply;
@@ -56,6 +56,8 @@ pub enum In {
         number: u64,
         /// It.
         stored: Stored,
+        /// How another node sent it, whose report may be on its way.
+        flight: Option<Flight>,
     },
     /// Messages that wait are to be tried now: those for one receiver, or all.
     Retry(Option<Msisdn>),

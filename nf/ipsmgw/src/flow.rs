@@ -50,6 +50,11 @@ impl Flow {
         }
     }
 
+    /// Whether the other node of a pair can go on with it.
+    pub const fn goes_on(&self) -> bool {
+        matches!(self, Self::Handing(it) if it.goes_on())
+    }
+
     /// What it asks of the network.
     pub fn asking(&mut self) -> Option<&mut Option<Asking>> {
         match self {

@@ -26,7 +26,7 @@ use machine::{Duration, Machine, Time};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use runtime::{
-    Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, PortId, Running,
+    Answered, Ask, AskError, Effects, Flow, Frame, Function, In, Make, Mirrored, PortId, Running,
     RuntimeError, Seed, ShardSpec, Ticket, Transport,
 };
 use sip::{Header, Malformed, Message, Method};
@@ -98,7 +98,7 @@ pub struct ShortMessageGateway {
     pub(crate) told: VecDeque<Input>,
     pub(crate) links: Links,
     /// Whether the gateway was told that a link stands.
-    is_linked: bool,
+    pub(crate) is_linked: bool,
     pub(crate) ladder: Ladder,
     pub(crate) random: ChaCha12Rng,
     is_draining: bool,
@@ -121,19 +121,16 @@ impl ShortMessageGateway {
             octets
         };
         let seeds = Seeds { proofs: drawn(), correlations: drawn(), share: (0, 1) };
-        let mut transactions = [0; 32];
-        random.fill_bytes(&mut transactions);
+        let mut of_transactions = [0; 32];
+        random.fill_bytes(&mut of_transactions);
         let mut diameter = Seed { random: [0; 32], ..seed };
         random.fill_bytes(&mut diameter.random);
-        let half = config.limits.transactions_max / 2;
-        let limits = Limits { clients_max: half, servers_max: half };
-        let timers = timers(&config);
         let settings = config.settings().expect("the section was checked");
         let backend = config.backend.clone();
         let capture = Capture::new(hep::KIND_SIP, CAPTURE_PORT, config.capture_settings());
         Self {
             border: Border::new(&config.border(), now),
-            transactions: Transactions::new(timers, limits, transactions, seed.shard, now),
+            transactions: transactions(&config, of_transactions, seed.shard, now),
             outs: Vec::new(),
             gateway: Gateway::new(settings, seeds, now),
             store: Store::new(config.store.limits(), backend, STORE_PORT, now),
@@ -153,6 +150,14 @@ impl ShortMessageGateway {
             own,
             config,
         }
+    }
+
+    /// Nobody waits for an answer any more.
+    pub(crate) fn forget_requests(&mut self) {
+        self.asked.clear();
+        self.leaving.clear();
+        self.operators.clear();
+        self.told.clear();
     }
 
     fn number(&mut self) -> u64 {
@@ -221,6 +226,9 @@ impl ShortMessageGateway {
         }
         if at.message.is_request() {
             self.border.hops.heard(at.now, &at.flow);
+            if self.own.place.leaves(at.message) {
+                return; // it comes again, at the other node
+            }
         }
         let reliable = at.flow.transport.is_stream();
         let outs = &mut self.outs;
@@ -557,34 +565,6 @@ impl ShortMessageGateway {
         self.wire.capture.flush(now, out);
     }
 
-    /// Brings the gauges up to date.
-    pub(crate) fn gauges(&self) {
-        self.by_diameter.publish();
-        self.records.publish();
-        let (metrics, status) = (&self.wire.metrics, self.store.status());
-        metrics.set(DoorMetric::Captured, self.wire.capture.captured);
-        metrics.set(DoorMetric::CaptureShed, self.wire.capture.shed);
-        metrics.set(DoorMetric::Transactions, self.transactions.len() as u64);
-        metrics.set(DoorMetric::TargetsDown, self.border.hops.down() as u64);
-        metrics.set(DoorMetric::Rows, status.rows as u64);
-        metrics.set(DoorMetric::RowOctets, status.octets as u64);
-        metrics.set(DoorMetric::RowsUnsynced, status.unsynced);
-        if let Some(shared) = status.shared {
-            metrics.set(DoorMetric::RowsAsked, shared.under_way as u64);
-            metrics.set(DoorMetric::RowsLate, shared.late as u64);
-            metrics.set(DoorMetric::RowsAnswered, shared.answered);
-            metrics.set(DoorMetric::RowsUnanswered, shared.failed);
-        }
-        let counts = self.links.counts();
-        metrics.set(DoorMetric::LinksDown, self.links.lacking().count() as u64);
-        metrics.set(DoorMetric::Dialogues, self.links.dialogues() as u64);
-        metrics.set(DoorMetric::LinkReceived, counts.received);
-        metrics.set(DoorMetric::LinkSent, counts.sent);
-        metrics.set(DoorMetric::LinkLosses, counts.losses);
-        metrics.set(DoorMetric::LinkShed, counts.shed);
-        metrics.set(DoorMetric::LinkUnread, counts.unread);
-    }
-
     /// An operator's text is on its way; the answer comes under that ticket.
     pub(crate) fn operate(
         &mut self,
@@ -607,6 +587,18 @@ const fn is_link(port: PortId) -> bool {
 /// What a body may be.
 const ACCEPTED: &[u8] = b"application/vnd.3gpp.sms, text/plain";
 
+/// Transactions of SIP, none yet.
+pub(crate) fn transactions(
+    config: &Ipsmgw,
+    random: [u8; 32],
+    shard: u16,
+    now: Time,
+) -> Transactions<Flow, User> {
+    let half = config.limits.transactions_max / 2;
+    let limits = Limits { clients_max: half, servers_max: half };
+    Transactions::new(timers(config), limits, random, shard, now)
+}
+
 fn timers(config: &Ipsmgw) -> Timers {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let timers = &config.timers;
@@ -626,6 +618,7 @@ impl Function for ShortMessageGateway {
             return self.finish(now, out);
         }
         match input {
+            In::Message { .. } if self.own.place.is_standby() => {}
             In::Message { flow, bytes } => self.received(now, flow, bytes, out),
             In::Up { flow } => {
                 if self.wire.capture.owns(&flow) {
@@ -665,7 +658,9 @@ impl Function for ShortMessageGateway {
         self.carry_out(now, wanted, out);
         if self.own.part.has_sip() {
             self.border.look_up(now, &mut self.random, out);
-            self.probe(now, out);
+            if !self.own.place.is_standby() {
+                self.probe(now, out);
+            }
         }
         match &mut self.own.part {
             Part::Whole => {}
@@ -690,7 +685,8 @@ impl Function for ShortMessageGateway {
                 Part::Edge(edge) => edge.deadline(),
             },
         ];
-        let sip = [self.border.hops.deadline(), self.border.lookups.deadline()];
+        let probes = self.border.hops.deadline().filter(|_| !self.own.place.is_standby());
+        let sip = [probes, self.border.lookups.deadline()];
         let sip = sip.into_iter().filter(|_| self.own.part.has_sip());
         deadlines.into_iter().chain(sip).flatten().min()
     }
@@ -705,13 +701,12 @@ impl Function for ShortMessageGateway {
         self.transactions.set_timers(timers(&config));
         self.wire.capture.configure(config.capture_settings());
         self.store.configure(config.store.limits());
-        self.by_diameter.configure(now, &config.by_diameter(), out);
         self.records.configure(&config, now, out);
-        self.links.configure(now, &config.links(), out);
         if let Some(settings) = config.settings() {
             self.gateway.configure(settings);
         }
         self.config = config;
+        self.settle_links(now, out);
         self.told.push_back(Input::NextHop);
         self.finish(now, out);
     }
@@ -771,6 +766,11 @@ impl Function for ShortMessageGateway {
         let answer = self.asked_later(now, ask, ticket, out);
         self.finish(now, out);
         answer
+    }
+
+    fn replicate(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        self.mirrored(now, input, out);
+        self.finish(now, out);
     }
 
     fn is_idle(&self) -> bool {

@@ -16,6 +16,7 @@ use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
 use crate::step::Step;
+use crate::store::Flight;
 use crate::submission::Submission;
 use crate::text::Text;
 use event::Metrics;
@@ -412,6 +413,36 @@ impl Gateway {
         }
     }
 
+    /// Another node has sent a message, and is gone.
+    fn resume(&mut self, now: Time, number: u64, flight: Flight) {
+        let Some(stored) = self.shared.centre.at(number).cloned() else { return };
+        if !self.shared.centre.resume(number) {
+            return;
+        }
+        let to = stored.to.clone();
+        let flow = Flow::Handing(Box::new(Handing::resumed(number, stored, flight)));
+        if !self.begin(flow, Event::Begin) {
+            self.shared.centre.crowded(&to, now);
+        }
+    }
+
+    /// Nothing is under way any more, and nothing waits; what was counted counts on.
+    pub fn begin_anew(&mut self, seeds: Seeds, now: Time) {
+        let fresh = Self::new(self.shared.settings.clone(), seeds, now);
+        let before = core::mem::replace(self, fresh);
+        self.shared.metrics = before.shared.metrics;
+    }
+
+    /// No message that waits is begun for a while.
+    pub(crate) fn pause(&mut self, now: Time) {
+        self.shared.centre.pause(now);
+    }
+
+    /// Flows with which no other node could go on.
+    pub(crate) fn unsettled(&self) -> usize {
+        self.flows.iter().filter(|(_, it)| !it.goes_on()).count()
+    }
+
     /// The trail of the flow that sent the MESSAGE of this Call-ID.
     #[must_use]
     pub fn trail_of(&self, call_id: &str) -> Option<u64> {
@@ -564,7 +595,10 @@ impl Machine for Gateway {
             }
             In::Network(it) => self.indicated(it, out),
             In::Connected(is_connected) => self.connected(is_connected),
-            In::Restored { number, stored } => self.shared.centre.restore(number, stored, now),
+            In::Restored { number, stored, flight } => {
+                self.shared.centre.restore(number, stored, now);
+                flight.into_iter().for_each(|it| self.resume(now, number, it));
+            }
             In::Retry(to) => self.retry(now, to.as_ref()),
             In::NextHop => self.shared.centre.next_hop(now),
             In::Operator { ticket, to, from, text } => {

@@ -6,21 +6,30 @@
 //!        │ absent        │ other           │ silence, RP-ERROR that is not final
 //!        └───────────────┴─────────────────┴──→ postponed by the centre's plan
 //!   its time is over ─────────────────────────→ status report stored ─→ message taken out
+//!   another node sent it, which is gone ─→ report, as above; none soon: it is tried again
 //! ```
 
+use crate::calls::Former;
 use crate::centre::{Stored, UNROUTED};
 use crate::effects::{Body, Direction, Record, Route, Way};
 use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
-use crate::store::{Answer, Form, Key, Question, Row, Subscriber};
+use crate::store::{Answer, Flight, Form, Key, Question, Row, Subscriber};
+use machine::Duration;
 use mapsms::deposit::{as_text, with_more};
 use mapsms::identity::Msisdn;
 use sms::rp::Message;
 use sms::{Cause, Status};
 
+/// How long the report is awaited of a message that another node sent: the terminal may have had
+/// it, or not.
+const RESUMED_TIME: Duration = Duration::from_secs(4);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// Another node sent it.
+    Resumed,
     Looking,
     Sent,
     Reporting,
@@ -43,14 +52,42 @@ pub struct Handing {
     identity: String,
     reference: Option<u8>,
     report: Option<(u64, Stored)>,
+    /// The row that says how it was sent stands.
+    has_departed: bool,
+    /// How another node named it that sent it.
+    former: Option<Former>,
 }
 
 impl Handing {
     /// The first message of a receiver.
     pub(crate) fn new(number: u64, stored: Stored) -> Self {
         let (state, form) = (State::Looking, Form::ShortMessage);
-        let (identity, reference, report) = (String::new(), None, None);
-        Self { number, stored, is_expired: false, state, form, identity, reference, report }
+        let identity = String::new();
+        Self {
+            number,
+            stored,
+            is_expired: false,
+            state,
+            form,
+            identity,
+            reference: None,
+            report: None,
+            has_departed: false,
+            former: None,
+        }
+    }
+
+    /// One that another node sent, which is gone: its report may be on its way.
+    pub(crate) fn resumed(number: u64, stored: Stored, flight: Flight) -> Self {
+        let Flight { flow, proof, reference, identity } = flight;
+        Self {
+            state: State::Resumed,
+            identity,
+            reference: Some(reference),
+            has_departed: true,
+            former: Some((flow, proof)),
+            ..Self::new(number, stored)
+        }
     }
 
     /// A message whose time is over.
@@ -67,9 +104,15 @@ impl Handing {
         self.stored.to.clone()
     }
 
+    /// Whether the other node of a pair can go on with it.
+    pub(crate) const fn goes_on(&self) -> bool {
+        self.has_departed && matches!(self.state, State::Sent | State::Reporting)
+    }
+
     /// Takes an event; whether the flow is over.
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
         match (self.state, event) {
+            (State::Resumed, Event::Begin) => self.resume(step),
             (State::Looking, Event::Begin) if self.is_expired => {
                 step.count(Metric::Expired);
                 let cause = Some(Cause::DestinationOutOfOrder);
@@ -87,6 +130,9 @@ impl Handing {
                 is_own && self.reported(&body, step)
             }
             (State::Sent | State::Reporting, Event::Due) => {
+                if self.former.is_some() {
+                    step.reachable(&self.stored.to);
+                }
                 self.postponed("no delivery report came", step)
             }
             (State::Looking, Event::Due) => self.postponed("the store does not answer", step),
@@ -98,6 +144,17 @@ impl Handing {
             }
             _ => false,
         }
+    }
+
+    fn resume(&mut self, step: &mut Step<'_>) -> bool {
+        let claimed = self.reference.filter(|it| step.shared.subscribers.claim(&self.to(), *it));
+        self.reference = claimed;
+        if let Some(former) = self.former {
+            step.shared.calls.resume(former, step.flow);
+        }
+        self.state = State::Reporting;
+        step.arm(step.settings().report_time.min(RESUMED_TIME));
+        false
     }
 
     fn looked(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
@@ -127,6 +184,10 @@ impl Handing {
         };
         self.state = State::Sent;
         self.identity.clone_from(&subscriber.identity);
+        // Whoever goes on with it knows of it before anybody can answer it.
+        if let Some(reference) = self.reference {
+            self.has_departed = step.depart(self.number, reference, &self.identity);
+        }
         step.send(0, &subscriber.identity, Route::Serving(subscriber.s_cscf), None, body);
         step.arm(step.settings().report_time);
         false
@@ -217,6 +278,12 @@ impl Handing {
     fn release(&mut self, step: &mut Step<'_>) {
         if let Some(reference) = self.reference.take() {
             step.shared.subscribers.release(&self.stored.to, reference);
+        }
+        if let Some(former) = self.former.take() {
+            step.shared.calls.forget(former);
+        }
+        if core::mem::take(&mut self.has_departed) {
+            step.undo(Key::Flight(self.number));
         }
     }
 

@@ -28,7 +28,8 @@ pub(crate) use first::First;
 pub(crate) use work::Work;
 
 use crate::config::Ipsmgw;
-use machine::Duration;
+use crate::pair::Place;
+use machine::{Duration, Time};
 use runtime::Seed;
 use std::sync::Arc;
 
@@ -60,6 +61,15 @@ impl Part {
         }
     }
 
+    /// The node changed its duty: nothing of before counts.
+    pub(crate) fn begin_anew(&mut self, now: Time) {
+        match self {
+            Self::Whole => {}
+            Self::First(first) => first.begin_anew(now),
+            Self::Edge(edge) => edge.forget(),
+        }
+    }
+
     /// Whether it speaks SIP.
     pub(crate) const fn has_sip(&self) -> bool {
         matches!(self, Self::Whole | Self::Edge(_))
@@ -77,11 +87,13 @@ pub(crate) struct Own {
     pub part: Part,
     pub shard: u16,
     pub numbers: u64,
+    pub place: Place,
 }
 
 impl Own {
     pub(crate) fn of(seed: &Seed) -> Self {
-        Self { part: Part::of(seed), shard: seed.shard, numbers: first_number(seed) }
+        let (numbers, place) = (first_number(seed), Place::default());
+        Self { part: Part::of(seed), shard: seed.shard, numbers, place }
     }
 }
 
@@ -131,7 +143,6 @@ pub(crate) fn concerning(shard: u16, config: Arc<Ipsmgw>) -> Arc<Ipsmgw> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Time;
 
     #[test]
     fn a_transaction_names_its_shard_and_requests_of_a_sender_one_with_sip() {

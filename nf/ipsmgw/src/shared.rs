@@ -1,5 +1,6 @@
 //! What flows share: who is under way to whom, dialogues, and what is to be told within a step.
 
+use crate::calls::Calls;
 use crate::centre::{Centre, Plan};
 use crate::effects::{Out, Sent};
 use crate::known::Known;
@@ -26,8 +27,6 @@ use tcu::{Component, Portion, Request};
 const ALERTS_MAX: usize = 65_536;
 /// Flows that wait for their turn at a row.
 const HELD_MAX: usize = 64;
-/// Hexadecimal digits of a Call-ID: flow, attempt, proof.
-const CALL_ID_DIGITS: usize = 34;
 
 /// Whose dialogue it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +106,7 @@ pub struct Shared {
     pub(crate) correlations: Correlations,
     /// Messages of the gateway's own centre that wait.
     pub(crate) centre: Centre,
-    pub(crate) hash: KeyedHash,
+    pub(crate) calls: Calls,
     pub(crate) dialogues: BTreeMap<u64, (u64, Role)>,
     /// Dialogues that were asked for and are not begun yet: by their reference, whose.
     pub(crate) begins: BTreeMap<u64, u64>,
@@ -138,7 +137,7 @@ impl Shared {
             subscribers: Subscribers::default(),
             correlations,
             centre: Centre::new(plan_of(&settings)),
-            hash,
+            calls: Calls::new(hash),
             dialogues: BTreeMap::new(),
             begins: BTreeMap::new(),
             references: 0,
@@ -251,38 +250,19 @@ impl Shared {
         self.events.push_back((flow, Event::Turn));
     }
 
-    /// The Call-ID, in front of the host, of a MESSAGE: whoever answers it names its flow.
-    pub(crate) fn call_id(&self, sent: Sent) -> String {
-        let Sent { flow, attempt } = sent;
-        format!("{flow:016x}{attempt:02x}{:016x}", self.proof(sent))
-    }
-
-    fn proof(&self, sent: Sent) -> u64 {
-        let text = [&sent.flow.to_be_bytes()[..], &[sent.attempt]].concat();
-        self.hash.hash(&text)
-    }
-
     /// The trail of a flow to which no message brought one.
     pub(crate) fn trail(&self, flow: u64) -> u64 {
-        self.hash.hash(&[&b"trail"[..], &flow.to_be_bytes()].concat())
+        self.calls.sum(&[&b"trail"[..], &flow.to_be_bytes()].concat())
     }
 
     /// The trail of an operator's text.
     pub(crate) fn trail_of_text(&self, ticket: u64) -> u64 {
-        self.hash.hash(&[&b"text"[..], &ticket.to_be_bytes()].concat())
+        self.calls.sum(&[&b"text"[..], &ticket.to_be_bytes()].concat())
     }
 
     /// The MESSAGE that a Call-ID names, if it is one of ours.
     pub(crate) fn sent_of(&self, call_id: &str) -> Option<Sent> {
-        let digits = call_id.split('@').next()?;
-        if digits.len() != CALL_ID_DIGITS || !digits.is_ascii() {
-            return None;
-        }
-        let flow = u64::from_str_radix(&digits[..16], 16).ok()?;
-        let attempt = u8::from_str_radix(&digits[16..18], 16).ok()?;
-        let proof = u64::from_str_radix(&digits[18..], 16).ok()?;
-        let sent = Sent { flow, attempt };
-        (self.proof(sent) == proof).then_some(sent)
+        self.calls.sent_of(call_id)
     }
 
     /// A reference for the next dialogue of a flow.

@@ -5,7 +5,7 @@ use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::metrics::Metric;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
-use crate::store::{Key, Question, Row, Waiting};
+use crate::store::{Flight, Key, Question, Row, Waiting};
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
@@ -156,7 +156,7 @@ impl Step<'_> {
     /// Sends a MESSAGE.
     pub fn send(&mut self, attempt: u8, to: &str, route: Route, answers: Option<&str>, body: Body) {
         let number = Sent { flow: self.flow, attempt };
-        let call_id = self.shared.call_id(number);
+        let call_id = self.shared.calls.call_id(number);
         let in_reply_to = answers.map(ToOwned::to_owned);
         let to = to.to_owned();
         let trail = self.trail;
@@ -293,6 +293,22 @@ impl Step<'_> {
     /// A row that was put is not to stand.
     pub fn undo(&mut self, key: Key) {
         self.out.push(Out::Ask { ticket: NOBODY, question: Question::Take(key) });
+    }
+
+    /// A message is sent, and its report to come: whoever goes on with it elsewhere is told how.
+    /// False: nobody may have to.
+    pub fn depart(&mut self, number: u64, reference: u8, identity: &str) -> bool {
+        let has_standby = self.settings().local.as_ref().is_some_and(|it| it.has_standby);
+        if has_standby {
+            let sent = Sent { flow: self.flow, attempt: 0 };
+            let proof = self.shared.calls.proof(sent);
+            let identity = identity.to_owned();
+            let flight = Row::Flight(Flight { flow: self.flow, proof, reference, identity });
+            let time = self.settings().report_time + KEPT_BEYOND;
+            let question = Question::Put(Key::Flight(number), flight, time);
+            self.out.push(Out::Ask { ticket: NOBODY, question });
+        }
+        has_standby
     }
 
     /// A message is dealt with to its end.

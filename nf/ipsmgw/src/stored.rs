@@ -2,12 +2,13 @@
 
 use crate::effects::In as Input;
 use crate::function::ShortMessageGateway;
-use crate::store::{Key, Question, Row};
+use crate::store::{Flight, Key, Question, Row};
 use crate::wire::DoorMetric;
 use keyed::Promise;
 use machine::{Machine as _, Time};
-use mapsms::rows::MESSAGES;
+use mapsms::rows::{FLIGHTS, MESSAGES};
 use runtime::Effects;
+use std::collections::BTreeMap;
 
 /// A question as the store takes it: a message counts as taken when it is on disk.
 fn in_octets(now: Time, question: Question) -> keyed::Question {
@@ -37,18 +38,30 @@ impl ShortMessageGateway {
         row
     }
 
-    /// The store is open: messages that stood in it wait again.
+    /// How messages were sent by another node whose reports are to come.
+    fn flights(&self, now: Time) -> BTreeMap<u64, Flight> {
+        let rows = self.store.beginning(now, FLIGHTS);
+        let flights = rows.filter_map(|(key, row, _)| match (Key::of(key), Row::of(row)) {
+            (Some(Key::Flight(number)), Some(Row::Flight(flight))) => Some((number, flight)),
+            _ => None,
+        });
+        flights.collect()
+    }
+
+    /// The store is open, and this node serves: messages that stood in it wait again.
     pub(crate) fn restore(&mut self, now: Time, out: &mut Effects) {
-        if self.is_restored || !self.store.status().is_open {
+        if self.is_restored || self.own.place.is_standby() || !self.store.status().is_open {
             return;
         }
         self.is_restored = true;
+        let mut flights = self.flights(now);
         let mut wanted = Vec::new();
         let (gateway, metrics) = (&mut self.gateway, &self.wire.metrics);
         for (key, row, _) in self.store.beginning(now, MESSAGES) {
             match (Key::of(key), Row::of(row)) {
                 (Some(Key::Message(number)), Some(Row::Message(stored))) => {
-                    gateway.step(now, Input::Restored { number, stored }, &mut wanted);
+                    let flight = flights.remove(&number);
+                    gateway.step(now, Input::Restored { number, stored, flight }, &mut wanted);
                 }
                 _ => metrics.add(DoorMetric::RowsUnread, 1),
             }

@@ -59,6 +59,12 @@ event::metrics! {
         LinkUnread = Counter, "ipsmgw_link_messages_unread_total";
         /// Rows of the store that could not be read.
         RowsUnread = Counter, "ipsmgw_store_rows_unread_total";
+        /// Answers that wait until the standby of the pair has what they say.
+        StandbyHeld = Gauge, "ipsmgw_store_standby_waiting";
+        /// Answers that left though the standby had not said that it has what they say.
+        StandbyMissed = Counter, "ipsmgw_store_standby_missed_total";
+        /// Rows that were refused because the standby is behind.
+        StandbyBehind = Counter, "ipsmgw_store_standby_behind_total";
         /// Questions to the ring of the store that it has not answered yet.
         RowsAsked = Gauge, "ipsmgw_store_ring_under_way";
         /// Rows that the ring of the store has yet to be told.

@@ -35,6 +35,7 @@ impl MediaController {
             Mirrored::Snapshot(number) => self.begin_snapshot(now, number, out),
             Mirrored::Followed(mark) => self.followed(now, mark, out),
             Mirrored::Paced(pace) => self.pair.pace = pace,
+            Mirrored::Term(_) => {}
         }
     }
 

@@ -374,6 +374,7 @@ impl Controller {
             Mirrored::Delta(delta) => self.copied().1.apply(now, delta),
             Mirrored::Followed(mark) => self.ims.followed(mark),
             Mirrored::Paced(pace) => self.pair.paced(pace),
+            Mirrored::Term(_) => {}
             Mirrored::Snapshot(number) => {
                 let (pair, copied) = self.copied();
                 pair.begin_snapshot(number, copied, out);

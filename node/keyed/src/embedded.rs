@@ -1,16 +1,17 @@
 //! Rows in memory, and what writes them down behind: a journal, or a ring for the rows of one node.
 
+use crate::pair::{CHANGE_MAX, Change, Pair, Took};
 use crate::promises::Promises;
 use crate::record::{BODY_MAX, KEY_MAX, Record};
 use crate::table::Table;
 use crate::words::{
-    LOG, OPENED, REFUSED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE,
-    Words, number, number_of, refusal_of, word,
+    LOG, OPENED, REFUSED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, TERM, WANTED,
+    WHOLE, Words, number, number_of, refusal_of, word,
 };
 use crate::{Answer, Limits, Promise, Question, Status};
 use channel::Connect;
 use machine::{Duration, Time};
-use runtime::{ChannelEvent, Effects, In, PortId};
+use runtime::{ChannelEvent, Effects, In, Mirrored, PortId};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -62,6 +63,8 @@ pub(crate) struct Embedded {
     /// Rows that were refused are written anew up to this mark.
     again: Option<u64>,
     unread: u64,
+    /// The other node, if this is one of a pair.
+    pair: Option<Box<Pair>>,
 }
 
 impl Embedded {
@@ -84,6 +87,7 @@ impl Embedded {
             trouble: None,
             again: None,
             unread: 0,
+            pair: None,
         }
     }
 
@@ -96,7 +100,7 @@ impl Embedded {
     /// the disk. What is asked of its key meanwhile sees it, though it may yet be refused.
     pub fn ask(&mut self, now: Time, ticket: u64, question: Question) {
         let answer = match question {
-            _ if !self.is_known => Answer::Failed,
+            _ if !self.is_known || self.is_standby() => Answer::Failed,
             Question::Get(key) => Answer::Row(self.table.get(now, &key).map(<[u8]>::to_vec)),
             Question::Take(key) => Answer::Row(self.take(now, &key)),
             Question::Put { key, row, until, promise } => {
@@ -106,14 +110,34 @@ impl Embedded {
                 if !self.put(&key, &row, until, is_disk) {
                     Answer::Failed
                 } else if is_disk {
-                    return self.promises.wait(self.written, ticket, &key, before);
+                    let marks = [self.written, self.changes()];
+                    return self.promises.wait(marks, ticket, &key, before);
                 } else {
                     self.promises.stays(&key);
-                    Answer::Row(Some(row))
+                    return self.taken(now, self.changes(), (ticket, Answer::Row(Some(row))));
                 }
             }
         };
         self.answers.push_back((ticket, answer));
+    }
+
+    /// A put is taken: it is answered when the standby has it, too.
+    fn taken(&mut self, now: Time, change: u64, answer: (u64, Answer)) {
+        let answer = match &mut self.pair {
+            Some(pair) => pair.hold(now, change, answer),
+            None => Some(answer),
+        };
+        self.answers.extend(answer);
+    }
+
+    /// The last change that the other node is told of.
+    fn changes(&self) -> u64 {
+        self.pair.as_ref().map_or(0, |it| it.changes())
+    }
+
+    /// Whether another node serves, whose rows this one keeps.
+    pub fn is_standby(&self) -> bool {
+        self.pair.as_ref().is_some_and(|it| !it.is_active())
     }
 
     fn put(&mut self, key: &[u8], row: &[u8], until: Time, is_disk: bool) -> bool {
@@ -122,10 +146,15 @@ impl Embedded {
         if !is_small || is_disk && (self.state != State::Open || is_late) {
             return false;
         }
+        if let Some(pair) = &mut self.pair
+            && (key.len() + row.len() > CHANGE_MAX || pair.refuses())
+        {
+            return false;
+        }
         if !self.table.put(key, row, until) {
             return false;
         }
-        self.log(&Record::Put { key, row, until });
+        self.note(&Record::Put { key, row, until });
         self.is_urgent |= is_disk;
         true
     }
@@ -134,8 +163,14 @@ impl Embedded {
         let stands = self.table.get(now, key).is_some();
         self.promises.stays(key);
         let taken = self.table.take(key)?;
-        self.log(&Record::Take { key });
+        self.note(&Record::Take { key });
         Some(taken.into_vec()).filter(|_| stands)
+    }
+
+    /// Writes a change down, and tells the other node of it.
+    fn note(&mut self, record: &Record<'_>) {
+        self.log(record);
+        self.pair.iter_mut().for_each(|it| it.tell(record));
     }
 
     fn log(&mut self, record: &Record<'_>) {
@@ -160,7 +195,7 @@ impl Embedded {
         }
         match event {
             ChannelEvent::Message(words) => {
-                Words(words).for_each(|(letter, content)| self.heard(letter, content));
+                Words(words).for_each(|(letter, content)| self.heard(now, letter, content));
             }
             ChannelEvent::Absent(why) => {
                 self.shut(now, why.unwrap_or("it is being opened").to_owned());
@@ -171,16 +206,12 @@ impl Embedded {
         true
     }
 
-    fn heard(&mut self, letter: u8, content: &[u8]) {
+    fn heard(&mut self, now: Time, letter: u8, content: &[u8]) {
         match letter {
             // Memory knows better what stood, if it has read it once.
-            STOOD if !self.is_known => match Record::read(content) {
-                Some((Record::Put { key, row, until }, _)) => self.table.set(key, row, until),
-                Some((Record::Take { key }, _)) => drop(self.table.take(key)),
-                Some((Record::End { .. } | Record::Synced { .. }, _)) | None => {}
-            },
+            STOOD if !self.is_known => self.stood(content),
             OPENED => self.opened(number_of(content)),
-            SYNCED => self.synced(number_of(content)),
+            SYNCED => self.synced(now, number_of(content)),
             REFUSED => self.refused(content),
             WANTED if self.snapshot.is_none() => {
                 self.snapshot = Some(None);
@@ -191,11 +222,24 @@ impl Embedded {
         }
     }
 
+    fn stood(&mut self, content: &[u8]) {
+        let Some((record, _)) = Record::read(content) else { return };
+        let (Record::Put { key, .. } | Record::Take { key }) = record else { return };
+        match record {
+            _ if self.pair.as_ref().is_some_and(|it| it.knows_better(key)) => {}
+            Record::Put { key, row, until } => self.table.set(key, row, until),
+            _ => drop(self.table.take(key)),
+        }
+    }
+
     fn opened(&mut self, unread: u64) {
         self.state = State::Open;
         self.trouble = None;
         self.unread = unread;
-        if core::mem::replace(&mut self.is_known, true) {
+        self.pair.iter_mut().for_each(|it| it.tell_term_again());
+        // What the other node has told meanwhile is not on disk.
+        let is_told = self.pair.as_ref().is_some_and(|it| it.is_told());
+        if core::mem::replace(&mut self.is_known, true) || is_told {
             // Until there is a snapshot, the log says at least that what was refused does not
             // stand.
             core::mem::take(&mut self.refused).iter().for_each(|key| self.log_anew(key));
@@ -213,6 +257,15 @@ impl Embedded {
         }
     }
 
+    /// Tells the other node again what stands under a key.
+    fn tell_anew(&mut self, key: &[u8]) {
+        let Some(pair) = &mut self.pair else { return };
+        match self.table.row(key) {
+            Some((row, until)) => pair.tell(&Record::Put { key, row, until }),
+            None => pair.tell(&Record::Take { key }),
+        }
+    }
+
     /// One row was not taken, while others are: what was promised of it is not kept, and what
     /// stands now is said again until it is taken.
     fn refused(&mut self, content: &[u8]) {
@@ -222,19 +275,81 @@ impl Embedded {
         let tickets = self.promises.refused(key, &mut self.table);
         self.answers.extend(tickets.into_iter().map(|ticket| (ticket, Answer::Failed)));
         self.log_anew(key);
+        self.tell_anew(key);
         self.trouble = Some(format!("a row is not taken: {why}"));
         self.again = Some(self.written);
     }
 
-    fn synced(&mut self, mark: u64) {
+    fn synced(&mut self, now: Time, mark: u64) {
         self.synced = mark;
         if self.again.is_some_and(|again| again <= mark) {
             (self.again, self.trouble) = (None, None);
         }
-        while let Some((ticket, key)) = self.promises.kept(mark) {
-            let row = self.table.get(Time::ZERO, &key).map(<[u8]>::to_vec);
-            self.answers.push_back((ticket, Answer::Row(row)));
+        // What is on disk is kept by it once all that stood before is, too.
+        if self.pair.as_ref().is_some_and(|it| !it.is_kept(mark)) {
+            return;
         }
+        while let Some((ticket, key, change)) = self.promises.kept(mark) {
+            let row = self.table.get(Time::ZERO, &key).map(<[u8]>::to_vec);
+            self.taken(now, change, (ticket, Answer::Row(row)));
+        }
+    }
+
+    /// Takes what the pair wants.
+    pub fn mirrored(&mut self, now: Time, input: Mirrored<'_>) {
+        let pair = self.pair.get_or_insert_with(|| Box::new(Pair::new()));
+        match input {
+            Mirrored::Activate { .. } => pair.serve(),
+            Mirrored::Deactivate => {
+                pair.stand_by();
+                // Whoever asked is gone. What stands stays until the other node has told more.
+                self.promises.forget();
+                self.answers.clear();
+            }
+            Mirrored::Delta(delta) => self.told(now, delta),
+            Mirrored::Snapshot(_)
+            | Mirrored::Forget
+            | Mirrored::Followed(_)
+            | Mirrored::Paced(_)
+            | Mirrored::Term(_) => pair.hear(input, &mut self.answers),
+        }
+    }
+
+    /// The other node, which serves, has changed something.
+    fn told(&mut self, now: Time, delta: &[u8]) {
+        let Some(mut pair) = self.pair.take_if(|it| !it.is_active()) else { return };
+        let is_reading = !self.is_known;
+        pair.take(delta, is_reading, &mut |it| self.apply(now, it));
+        // What was told whole is known better than by the journal.
+        self.is_known |= pair.is_whole();
+        self.pair = Some(pair);
+    }
+
+    fn apply(&mut self, now: Time, it: Took<'_>) {
+        let (before, record) = match it.change {
+            Change::Record(record) => (None, Some(record)),
+            Change::Row(record) => (Some(record), Some(record)),
+            Change::Whole => (None, None),
+        };
+        let end = before.and_then(|it| match it {
+            Record::Put { key, .. } => Some(key),
+            _ => None,
+        });
+        // Between two rows that stand one behind the other stands none.
+        if before.is_some() || record.is_none() {
+            while let Some(key) = self.table.between(it.behind, end).cloned() {
+                self.table.take(&key);
+                self.log(&Record::Take { key: &key });
+            }
+        }
+        match record {
+            // One whose time is over stands nowhere.
+            Some(Record::Put { key, until, .. }) if until <= now => drop(self.table.take(key)),
+            Some(Record::Put { key, row, until }) => self.table.set(key, row, until),
+            Some(Record::Take { key }) => drop(self.table.take(key)),
+            _ => return,
+        }
+        record.iter().for_each(|it| self.log(it));
     }
 
     /// The journal is gone: what was promised to it is not taken, and what that took the place of
@@ -246,6 +361,7 @@ impl Embedded {
         (self.is_urgent, self.synced, self.snapshot) = (false, self.written, None);
         self.again = None;
         let (tickets, mut keys) = self.promises.broken(&mut self.table);
+        keys.iter().for_each(|key| self.tell_anew(key));
         self.refused.append(&mut keys);
         self.answers.extend(tickets.into_iter().map(|ticket| (ticket, Answer::Failed)));
     }
@@ -260,11 +376,14 @@ impl Embedded {
             && at <= now
         {
             self.state = State::Opening;
-            if !self.is_known {
-                self.table.clear(); // of an attempt that broke off
+            // Nothing stays of an attempt that broke off, but for what the other node has told.
+            if !self.is_known && !self.pair.as_ref().is_some_and(|it| it.is_told()) {
+                self.table.clear();
             }
             out.connect(self.port, Arc::clone(journal));
         }
+        self.pair.iter_mut().for_each(|it| it.flush(out));
+        self.tell_term();
         if self.words.is_empty() {
             return;
         }
@@ -277,10 +396,31 @@ impl Embedded {
         out.write(self.port, |octets| octets.extend_from_slice(&words));
     }
 
+    /// Tells the journal how recent the rows are, once it has been told all of them.
+    fn tell_term(&mut self) {
+        if self.state != State::Open || self.snapshot.is_some() {
+            return;
+        }
+        let Some(pair) = &mut self.pair else { return };
+        let Some(term) = pair.untold_term() else { return };
+        let before = self.words.len();
+        word(&mut self.words, TERM, |out| {
+            out.extend_from_slice(&term.epoch.to_be_bytes());
+            out.push(term.served.into());
+        });
+        self.written += (self.words.len() - before) as u64;
+        pair.tells_term(self.written);
+        self.is_urgent = true;
+    }
+
     /// Lets time pass: rows whose time is over go, a snapshot goes on.
     pub fn tick(&mut self, now: Time) {
         if self.is_known {
             self.table.tick(now);
+            if let Some(pair) = &mut self.pair {
+                pair.tick(now, &mut self.answers);
+                pair.tell_some(&self.table);
+            }
         }
         if !self.has_room() {
             return;
@@ -321,7 +461,8 @@ impl Embedded {
             State::Alone | State::Opening | State::Open => None,
         };
         let due = self.table.deadline().filter(|_| self.is_known);
-        due.into_iter().chain(again).min()
+        let pair = self.pair.as_ref().filter(|_| self.is_known).and_then(|it| it.deadline());
+        due.into_iter().chain(again).chain(pair).min()
     }
 
     /// Rows whose keys begin so, in their order, of those that stand.
@@ -354,6 +495,7 @@ impl Embedded {
             trouble: self.trouble.clone(),
             unread: self.unread,
             shared: None,
+            pair: self.pair.as_ref().map(|it| it.status()),
         }
     }
 }
@@ -374,7 +516,7 @@ mod tests {
         let journal = Journal { directory: PathBuf::from("/nowhere") };
         let mut store = Embedded::new(LIMITS, Some(Arc::new(journal)), PortId(1), NOW);
         assert_eq!(flushed(&mut store).0, 1, "it connects");
-        store.heard(OPENED, &[0; 8]);
+        store.heard(NOW, OPENED, &[0; 8]);
         store
     }
 
@@ -414,7 +556,7 @@ mod tests {
         let mut store = opened();
         put(&mut store, b"a", b"1", Promise::Disk);
         let _ = flushed(&mut store);
-        store.synced(store.written);
+        store.synced(NOW, store.written);
         assert_eq!(store.answer(), Some((7, Answer::Row(Some(b"1".to_vec())))));
         for key in [b"a", b"b"] {
             put(&mut store, key, b"2", Promise::Disk);
@@ -432,7 +574,7 @@ mod tests {
         let rows = [b"a", b"b", b"c"].map(|key| row(&mut store, key));
         assert_eq!(rows, [Some(b"1".to_vec()), None, Some(b"3".to_vec())]);
         // The disk may have what was refused: it is told at once that it does not stand.
-        store.heard(OPENED, &[0; 8]);
+        store.heard(NOW, OPENED, &[0; 8]);
         let (_, words) = flushed(&mut store);
         let told: Vec<_> = Words(&words)
             .filter(|it| it.0 == LOG)
@@ -448,7 +590,7 @@ mod tests {
         let mut store = opened();
         put(&mut store, b"a", b"1", Promise::Disk);
         let _ = flushed(&mut store);
-        store.synced(store.written);
+        store.synced(NOW, store.written);
         store.answers.clear();
         put(&mut store, b"a", b"2", Promise::Disk);
         put(&mut store, b"b", b"2", Promise::Disk);
@@ -459,13 +601,13 @@ mod tests {
         let refuse = |store: &mut Embedded, key: &[u8]| {
             let mut word = Vec::new();
             crate::words::refused(key, "nodes are away", &mut word);
-            store.heard(REFUSED, &word);
+            store.heard(NOW, REFUSED, &word);
         };
         for key in [b"a", b"c"] {
             refuse(&mut store, key);
         }
         assert_eq!(store.answer(), Some((7, Answer::Failed)));
-        store.synced(mark);
+        store.synced(NOW, mark);
         assert_eq!(store.answer(), Some((7, Answer::Row(Some(b"2".to_vec())))), "the other one");
         assert!(store.is_up() && store.is_away());
         let told = flushed(&mut store).1;
@@ -477,10 +619,10 @@ mod tests {
         // It is not taken again, and then it is.
         let mark = store.written;
         refuse(&mut store, b"c");
-        store.synced(mark);
+        store.synced(NOW, mark);
         assert!(store.is_away());
         let _ = flushed(&mut store);
-        store.synced(store.written);
+        store.synced(NOW, store.written);
         assert!(!store.is_away());
     }
 
@@ -510,8 +652,8 @@ mod tests {
         }
         store.answers.clear();
         let _ = flushed(&mut store);
-        store.synced(store.written);
-        store.heard(WANTED, &[]);
+        store.synced(NOW, store.written);
+        store.heard(NOW, WANTED, &[]);
         let (mut rows, mut rounds) = (0, 0);
         loop {
             rounds += 1;
@@ -529,7 +671,7 @@ mod tests {
             if is_whole {
                 break;
             }
-            store.synced(store.written);
+            store.synced(NOW, store.written);
         }
         assert_eq!((rows, rounds), (3_000, 3));
     }

@@ -9,6 +9,7 @@
 //! front of a `synced` that counts further was promised, and is not passed over.
 
 use crate::record::{BODY_MAX, HEAD, Record, SYNCED_OCTETS};
+use runtime::Term;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -25,6 +26,27 @@ const LOG_HEAD: usize = MAGIC_OCTETS + 8;
 const STRETCH: usize = 1 << 16;
 /// The thread that had it open before may still be on its way out.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a node came to what stands, in the file `term`.
+const SERVED: &str = "served";
+/// See [`SERVED`].
+const FOLLOWED: &str = "followed";
+
+/// How recent what stands in a directory is; none where no node of a pair has written.
+pub(crate) fn recall(path: &Path) -> io::Result<Option<Term>> {
+    let path = path.join("term");
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
+    let read = || {
+        let (epoch, word) = text.trim_end().split_once(' ')?;
+        let served = [FOLLOWED, SERVED].iter().position(|it| *it == word)? == 1;
+        Some(Term { epoch: epoch.parse().ok()?, served })
+    };
+    let what = || other(format!("{} says nothing that is understood", path.display()));
+    read().map(Some).ok_or_else(what)
+}
 
 fn other(why: String) -> io::Error {
     io::Error::other(why)
@@ -156,6 +178,16 @@ impl Directory {
             lost += left;
         }
         Ok(lost)
+    }
+
+    /// Writes down how recent all is that stands here: whole or not at all.
+    pub fn remember(&self, term: Term) -> io::Result<()> {
+        let [part, whole] = ["part.term", "term"].map(|it| self.path.join(it));
+        let mut file = private().create(true).truncate(true).open(&part)?;
+        writeln!(file, "{} {}", term.epoch, if term.served { SERVED } else { FOLLOWED })?;
+        file.sync_all()?;
+        fs::rename(&part, &whole)?;
+        self.sync()
     }
 
     /// A new log.

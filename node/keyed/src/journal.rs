@@ -1,8 +1,10 @@
 //! The way to a journal: a directory, and the thread that reads and writes its files.
 
 use crate::ear::ThreadChannel;
-use crate::writer;
+use crate::{files, writer};
 use channel::{Absent, Channel, Connect};
+use runtime::Term;
+use std::io;
 use std::path::PathBuf;
 
 /// A journal in a directory, which is made where there is none.
@@ -10,6 +12,16 @@ use std::path::PathBuf;
 pub struct Journal {
     /// Its directory, its owner's alone.
     pub directory: PathBuf,
+}
+
+impl Journal {
+    /// How recent what stands in it is; none where no node of a pair has written it.
+    ///
+    /// # Errors
+    /// That cannot be read.
+    pub fn recall(&self) -> io::Result<Option<Term>> {
+        files::recall(&self.directory)
+    }
 }
 
 impl Connect for Journal {

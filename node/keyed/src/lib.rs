@@ -10,6 +10,9 @@
 //!
 //!                   rows of this node: the same words ─→ own_rows ┐ Apache Cassandra, in place
 //!   Store::ask ─→ rows of all nodes ── questions ──────→ shared_rows ┘ of the files
+//!
+//!   rows of a pair: each change ─→ the other node, which writes its own log; answers to puts wait
+//!                   until that one has them (`pair.rs`)
 //! ```
 //! - A row is octets under a key of octets, until a time of the clock. Beyond limits in number and
 //!   in octets nothing more is taken; what stands stays.
@@ -34,6 +37,7 @@ mod ear;
 mod embedded;
 mod files;
 mod journal;
+mod pair;
 mod promises;
 mod record;
 mod ring;
@@ -41,9 +45,12 @@ mod shared;
 mod store;
 mod table;
 mod words;
+#[cfg(test)]
+mod worlds;
 mod writer;
 
 pub use journal::Journal;
+pub use pair::PairStatus;
 pub use ring::{Ring, Written};
 pub use shared::SharedStatus;
 pub use store::{Backend, Limits, Status, Store, StoreRow};

@@ -11,6 +11,8 @@ struct Promised {
     mark: u64,
     ticket: u64,
     key: Box<[u8]>,
+    /// What the other node of a pair has been told with it.
+    change: u64,
 }
 
 /// A row and its time; none: there was none.
@@ -25,10 +27,16 @@ pub(crate) struct Promises {
 }
 
 impl Promises {
-    /// A put waits until that mark is on disk. `before` is what it took the place of.
-    pub fn wait(&mut self, mark: u64, ticket: u64, key: &[u8], before: Before) {
+    /// A put waits until that mark is on disk; it was told to the other node as that change.
+    /// `before` is what it took the place of.
+    pub fn wait(&mut self, [mark, change]: [u64; 2], ticket: u64, key: &[u8], before: Before) {
         self.before.entry(key.into()).or_default().push_back((mark, before));
-        self.waiting.push_back(Promised { mark, ticket, key: key.into() });
+        self.waiting.push_back(Promised { mark, ticket, key: key.into(), change });
+    }
+
+    /// Nobody waits any more, and what stands stays.
+    pub fn forget(&mut self) {
+        *self = Self::default();
     }
 
     /// What stands under a key now was promised to memory, and stays whatever becomes of the disk.
@@ -36,16 +44,17 @@ impl Promises {
         self.before.remove(key);
     }
 
-    /// The next put of those that are on disk up to a mark: its ticket and its key.
-    pub fn kept(&mut self, mark: u64) -> Option<(u64, Box<[u8]>)> {
-        let Promised { ticket, key, .. } = self.waiting.pop_front_if(|it| it.mark <= mark)?;
+    /// The next put of those that are on disk up to a mark: its ticket, its key and its change.
+    pub fn kept(&mut self, mark: u64) -> Option<(u64, Box<[u8]>, u64)> {
+        let Promised { ticket, key, change, .. } =
+            self.waiting.pop_front_if(|it| it.mark <= mark)?;
         if let Some(all) = self.before.get_mut(&key) {
             while all.pop_front_if(|it| it.0 <= mark).is_some() {}
             if all.is_empty() {
                 self.before.remove(&key);
             }
         }
-        Some((ticket, key))
+        Some((ticket, key, change))
     }
 
     /// None of those that wait for a row of that key is kept: what stood before stands again. The
@@ -97,18 +106,18 @@ mod tests {
         for (mark, ticket, key, row) in
             [(1, 11, b"a", b"1"), (2, 12, b"b", b"1"), (3, 13, b"a", b"2")]
         {
-            promises.wait(mark, ticket, key, before(&table, key));
+            promises.wait([mark, mark], ticket, key, before(&table, key));
             table.set(key, row, until);
         }
         assert_eq!(promises.kept(0), None);
-        assert_eq!(promises.kept(1), Some((11, b"a"[..].into())));
+        assert_eq!(promises.kept(1), Some((11, b"a"[..].into(), 1)));
         assert_eq!(promises.kept(1), None);
         let (tickets, keys) = promises.broken(&mut table);
         assert_eq!((tickets, keys.len()), (vec![12, 13], 2));
         assert_eq!(table.row(b"a"), Some((&b"1"[..], until)), "it was kept");
         assert_eq!(table.row(b"b"), None);
         // What was put on top for memory alone stays.
-        promises.wait(4, 14, b"a", before(&table, b"a"));
+        promises.wait([4, 4], 14, b"a", before(&table, b"a"));
         table.set(b"a", b"3", until);
         promises.stays(b"a");
         table.set(b"a", b"4", until);

@@ -40,6 +40,16 @@ impl<'a> Record<'a> {
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; HEAD]);
+        self.write_body(out);
+        let body = &out[start + HEAD..];
+        let length = u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes();
+        let sum = crc32c::crc32c(body).to_be_bytes();
+        out[start..start + 4].copy_from_slice(&length);
+        out[start + 4..start + HEAD].copy_from_slice(&sum);
+    }
+
+    /// Appends what it says, alone.
+    pub fn write_body(&self, out: &mut Vec<u8>) {
         match self {
             Self::Put { key, row, until } => {
                 out.push(b'p');
@@ -63,11 +73,6 @@ impl<'a> Record<'a> {
                 out.extend_from_slice(&octets.to_be_bytes());
             }
         }
-        let body = &out[start + HEAD..];
-        let length = u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes();
-        let sum = crc32c::crc32c(body).to_be_bytes();
-        out[start..start + 4].copy_from_slice(&length);
-        out[start + 4..start + HEAD].copy_from_slice(&sum);
     }
 
     /// The first record, and how many octets it has; none if it is not whole.
@@ -81,7 +86,8 @@ impl<'a> Record<'a> {
         Some((Self::of(body)?, HEAD + length))
     }
 
-    fn of(body: &'a [u8]) -> Option<Self> {
+    /// What a body says.
+    pub fn of(body: &'a [u8]) -> Option<Self> {
         let (kind, rest) = body.split_first()?;
         match kind {
             b'p' => {

@@ -2,6 +2,7 @@
 
 use crate::embedded::Embedded;
 use crate::journal::Journal;
+use crate::pair::PairStatus;
 use crate::ring::{Ring, Written};
 use crate::shared::{Shared, SharedStatus};
 use crate::words::{REPLIED, Words};
@@ -9,7 +10,7 @@ use crate::{Answer, Question};
 use channel::Connect;
 use machine::Time;
 use question::{Condition, rows};
-use runtime::{ChannelEvent, Effects, In, PortId};
+use runtime::{ChannelEvent, Effects, In, Mirrored, PortId};
 use std::sync::Arc;
 
 /// Probable causes, in the words of X.733.
@@ -54,6 +55,8 @@ pub struct Status {
     pub unread: u64,
     /// The rows that the nodes of a ring share; none without one.
     pub shared: Option<SharedStatus>,
+    /// The other node; none where this is not one of a pair.
+    pub pair: Option<PairStatus>,
 }
 
 rows! {
@@ -67,6 +70,13 @@ rows! {
         ring: Option<String>,
         /// `open`, or `shut`: what stood in it is not known.
         state: &'static str,
+        /// `active` or `standby` of a pair; `alone`: there is no other node.
+        role: &'static str,
+        /// Of the active node, whether its standby `follows`: answers wait for it; of the standby,
+        /// whether it is `whole`. Else `lacks`; nothing where there is no other node.
+        standby: Option<&'static str>,
+        /// Answers that wait until the standby has what they say.
+        held: usize,
         rows: usize,
         octets: usize,
         /// Octets of changes that are not on disk, or in the ring, yet.
@@ -151,6 +161,18 @@ impl Store {
         true
     }
 
+    /// Takes what the pair wants that the function is one of. Without it rows are this node's alone.
+    /// The rows of a ring have no other node.
+    pub fn mirrored(&mut self, now: Time, input: Mirrored<'_>) {
+        self.own.mirrored(now, input);
+    }
+
+    /// Whether the other node serves, whose rows this one keeps: it answers nothing.
+    #[must_use]
+    pub fn is_standby(&self) -> bool {
+        self.own.is_standby()
+    }
+
     /// What every step ends with: the thread is told what there is for it.
     pub fn flush(&mut self, now: Time, out: &mut Effects) {
         self.own.flush(now, out);
@@ -208,12 +230,23 @@ impl Store {
             Backend::Journal(it) => ("journal", Some(it.directory.display().to_string()), None),
             Backend::Ring(it) => ("cassandra", None, Some(it.place())),
         };
+        let (role, standby, held) = match &status.pair {
+            None => ("alone", None, 0),
+            Some(it) => {
+                let (role, word) =
+                    if it.is_active { ("active", "follows") } else { ("standby", "whole") };
+                (role, Some(if it.is_followed { word } else { "lacks" }), it.held)
+            }
+        };
         let (under_way, late) = status.shared.map_or((0, 0), |it| (it.under_way, it.late));
         StoreRow {
             backend,
             journal,
             ring,
             state: if status.is_open { "open" } else { "shut" },
+            role,
+            standby,
+            held,
             rows: status.rows,
             octets: status.octets,
             unsynced_octets: status.unsynced,
@@ -249,6 +282,10 @@ impl Store {
                 status.unread
             );
             found.push(Condition::new("store-unread", "store", "minor", text).caused_by(STORAGE));
+        }
+        if let Some(why) = status.pair.as_ref().and_then(|it| it.trouble.as_ref()) {
+            let row = Condition::new("store-standby", "store", "critical", why.clone());
+            found.push(row.caused_by("version-mismatch"));
         }
         found
     }

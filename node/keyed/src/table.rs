@@ -102,6 +102,12 @@ impl Table {
             .take_while(move |it| it.0.starts_with(prefix))
     }
 
+    /// The first key behind one, and before another one.
+    pub fn between(&self, behind: Option<&[u8]>, before: Option<&[u8]>) -> Option<&Arc<[u8]>> {
+        let key = self.behind(behind, 1).next()?.0;
+        before.is_none_or(|before| **key < *before).then_some(key)
+    }
+
     /// At most so many rows behind a key.
     pub fn behind(
         &self,

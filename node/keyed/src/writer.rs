@@ -5,9 +5,10 @@ use crate::ear::Ear;
 use crate::files::{Directory, Log};
 use crate::record::Record;
 use crate::words::{
-    LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, WANTED, WHOLE, Words,
-    number, number_of, word,
+    LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, TERM, WANTED, WHOLE,
+    Words, number, number_of, word,
 };
+use runtime::Term;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -41,6 +42,11 @@ pub(crate) fn begin(directory: PathBuf) -> io::Result<(Sender<Vec<u8>>, Arc<Ear>
     Ok((jobs, ear))
 }
 
+fn term_of(content: &[u8]) -> Option<Term> {
+    let (epoch, served) = content.split_first_chunk::<8>()?;
+    Some(Term { epoch: u64::from_be_bytes(*epoch), served: served == [1] })
+}
+
 struct Part {
     number: u64,
     file: BufWriter<File>,
@@ -63,6 +69,8 @@ struct Writer {
     mark: u64,
     since: Option<Instant>,
     is_urgent: bool,
+    /// How recent what is written is, when that is not on disk yet.
+    term: Option<Term>,
 }
 
 impl Writer {
@@ -94,6 +102,7 @@ impl Writer {
             mark: 0,
             since: None,
             is_urgent: false,
+            term: None,
         })
     }
 
@@ -137,6 +146,7 @@ impl Writer {
                 SNAPSHOT => self.begin_snapshot()?,
                 ROW => self.row(content)?,
                 WHOLE => self.end_snapshot()?,
+                TERM => self.term = term_of(content),
                 _ => {}
             }
         }
@@ -161,6 +171,10 @@ impl Writer {
         self.write()?;
         if self.since.take().is_some() {
             self.log.sync()?;
+            // Nothing is promised by it before it is known to be of that time.
+            if let Some(term) = self.term.take() {
+                self.directory.remember(term)?;
+            }
             self.is_urgent = false;
             let mut words = Vec::new();
             number(&mut words, SYNCED, self.mark);

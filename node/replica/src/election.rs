@@ -9,6 +9,7 @@
 use crate::freshness::{Elected, Freshness};
 use crate::message::Beat;
 use machine::{Duration, Time};
+use runtime::Term;
 
 /// What a node is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,8 +187,16 @@ impl Election {
 
     /// The node hears from now on: that nobody was heard before says nothing of the peer.
     pub(crate) fn begin(&mut self, now: Time) {
-        self.started = now;
+        self.started = self.started.max(now);
         self.promised_until = self.promised_until.max(now + self.params.detect);
+    }
+
+    /// What the node has on disk is of that time. Until then it waits for the other one, which may
+    /// have a later state, before it serves alone.
+    pub(crate) fn recall(&mut self, it: Term, until: Time) {
+        self.epoch = self.epoch.max(it.epoch);
+        (self.merit.epoch, self.merit.synced) = (it.epoch, it.served);
+        self.started = self.started.max(until);
     }
 
     /// There is an arbiter from now on, or none any more.
@@ -244,7 +253,9 @@ impl Election {
         if beat.node == self.params.node || is_old {
             return false;
         }
-        self.peer = Some(Peer { heard: now, beat: *beat });
+        if self.peer.replace(Peer { heard: now, beat: *beat }).is_none() {
+            self.started = self.started.min(now);
+        }
         match (self.role, beat.role) {
             (Role::Active, Role::Active) => {
                 if (beat.epoch, self.params.node) > (self.epoch, beat.node) {

@@ -24,7 +24,7 @@ use authentication::{Keys, Refused};
 use driver::{Clock, Interest, Poll, Waker};
 use event::Metrics;
 use machine::{Duration, Time};
-use runtime::{Effects, Order, Orders, Replication};
+use runtime::{Effects, Order, Orders, Replication, Term};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -206,6 +206,20 @@ impl Node {
     /// # Errors
     /// The socket cannot be bound; no randomness; no thread.
     pub fn start(config: &Replica, keys: Option<&Keys>, lanes: u16) -> io::Result<Self> {
+        Self::start_with(config, keys, lanes, None)
+    }
+
+    /// The same for a function whose state outlives its process: how recent that is, if there is
+    /// one.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn start_with(
+        config: &Replica,
+        keys: Option<&Keys>,
+        lanes: u16,
+        recalled: Option<Term>,
+    ) -> io::Result<Self> {
         let clock = Clock::start();
         let now = Time::from_nanos(clock.now_ns());
         let random = driver::random()?;
@@ -223,7 +237,8 @@ impl Node {
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
         let votes = |at| Votes::new(at, vote_seal.clone(), pair, params.node).map(Arc::new);
         let arbiter = arbiter.map(votes).transpose()?;
-        let (pair, orders, late) = (Pair::new(params, now), None, Vec::new());
+        let (mut pair, orders, late) = (Pair::new(params, now), None, Vec::new());
+        recalled.into_iter().for_each(|it| pair.recall(now, it));
         let inner = Inner { pair, orders, late, backlog: Backlog::default() };
         let shared = Arc::new(Shared {
             config: config.clone(),
@@ -643,6 +658,7 @@ impl Shared {
             }
             Out::Activate { epoch, is_current } => {
                 self.all(&Order::Activate { is_current });
+                self.all(&Order::Term(Term { epoch, served: true }));
                 // Who holds the addresses lives as long as this thread.
                 let _ = changes.send(Addressing::Take);
                 lock(&self.metrics).add(ReplicaMetric::Activations, 1);
@@ -660,6 +676,7 @@ impl Shared {
                 tracing::warn!(target: "replica", "this node is the standby");
             }
             Out::Forget => self.all(&Order::Forget),
+            Out::Whole(epoch) => self.all(&Order::Term(Term { epoch, served: false })),
             Out::Apply(lane, delta) => {
                 lock(&self.metrics).add(ReplicaMetric::Applied, 1);
                 self.order(lane, Order::Delta(delta));

@@ -6,6 +6,7 @@ use crate::message::{self, Beat, Datagram};
 use crate::sink::{Change, Sink};
 use crate::source::Source;
 use machine::{Duration, Time};
+use runtime::Term;
 
 /// Datagrams of the stream after which the standby acknowledges at once.
 const ACKNOWLEDGE_EVERY: u32 = 16;
@@ -16,6 +17,9 @@ const ARBITER_SILENCE: Duration = Duration::from_secs(4);
 const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
+
+/// A node that remembers a state waits so long for the other one before it serves alone with it.
+const RECALL_WAIT: Duration = Duration::from_secs(3);
 
 /// Version of what the two nodes tell each other. It grows by one whenever a node of the version
 /// before would be misled by what it does not know.
@@ -86,6 +90,8 @@ pub enum Out {
     Deactivate,
     /// Forget the replicated state of all lanes.
     Forget,
+    /// Everything was told that stood in that epoch.
+    Whole(u64),
     /// A change of one lane's state.
     Apply(u16, Vec<u8>),
     /// Tell everything that stands, as deltas, under this number.
@@ -197,6 +203,12 @@ impl Pair {
     /// dead.
     pub fn begin(&mut self, now: Time) {
         self.election.begin(now);
+    }
+
+    /// The node has a state on disk, and begins with it: it serves alone only when the other one
+    /// was not heard for a while, and of two that begin at once the one with the later state does.
+    pub fn recall(&mut self, now: Time, it: Term) {
+        self.election.recall(it, now + RECALL_WAIT);
     }
 
     /// There is an arbiter from now on, or none any more: what was promised and lent stands.
@@ -404,7 +416,7 @@ impl Pair {
                 Change::Whole => {
                     self.election.merit.epoch = self.sink.stream.0;
                     self.election.merit.synced = true;
-                    continue;
+                    Out::Whole(self.sink.stream.0)
                 }
                 Change::Unknown => continue,
             });

@@ -7,6 +7,7 @@
 use crate::changes::Deltas;
 use crate::grouped::{Grouped, Pace};
 use crate::port::{Flow, PortId};
+use crate::replication::Term;
 use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
 use driver::Why;
@@ -204,6 +205,9 @@ pub enum Mirrored<'a> {
     /// How the standby keeps up, when that changes. While it is not [`Pace::Current`] no more of a
     /// snapshot shall be told.
     Paced(Pace),
+    /// How recent the state is from now on, of a node that serves, or that has been told all: a
+    /// function whose state outlives its process keeps that with it, for the next start.
+    Term(Term),
 }
 
 /// How [`Function::frame`] sees the head of a stream's buffer.

@@ -57,7 +57,7 @@ pub use grouped::{Authority, GROUPS_MAX, GroupId, GroupOrder, Grouped, NODES_MAX
 pub use guard::{GUARDS_MAX, Guard, Secret};
 pub use metrics::RuntimeMetric;
 pub use port::{Address, ConnId, Flow, PortId, Transport};
-pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef};
+pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef, Term};
 pub use running::{Make, Running, start};
 pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};
 pub use tls::{ClientAuth, TlsSpec};

@@ -17,6 +17,15 @@ use std::sync::Arc;
 /// Orders that wait for one shard; a mirror that gets no more in keeps what follows to itself.
 pub const ORDERS_MAX: usize = 1 << 16;
 
+/// How recent a state is: the greater is the later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Term {
+    /// The epoch in which a node served.
+    pub epoch: u64,
+    /// Whether that was this node: it has all that was taken in that epoch.
+    pub served: bool,
+}
+
 /// What a shard is told by its mirror; see [`crate::Mirrored`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
@@ -37,6 +46,8 @@ pub enum Order {
     Followed(Option<u64>),
     /// Whether it keeps up.
     Paced(Pace),
+    /// How recent the state is.
+    Term(Term),
     /// What a cluster wants; see [`crate::Grouped`].
     Group(GroupOrder),
 }

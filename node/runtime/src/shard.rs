@@ -499,6 +499,7 @@ impl<F: Function> Shard<F> {
                     function.replicate(now, Mirrored::Followed(*mark), effects);
                 }
                 Order::Paced(pace) => function.replicate(now, Mirrored::Paced(*pace), effects),
+                Order::Term(term) => function.replicate(now, Mirrored::Term(*term), effects),
                 Order::Group(order) => {
                     function.grouped(now, order.view(), effects);
                     if let GroupOrder::Deactivate { group } = *order {

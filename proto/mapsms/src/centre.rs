@@ -212,6 +212,22 @@ impl Centre {
         self.due.insert((now, to));
     }
 
+    /// A message is under way since before, from another node. False: it is not the first of its
+    /// receiver's.
+    pub fn resume(&mut self, number: u64) -> bool {
+        let Some(to) = self.messages.get(&number).map(|it| it.to.clone()) else { return false };
+        let is_first = |it: &&mut Queue| !it.is_under_way && it.numbers.front() == Some(&number);
+        let Some(queue) = self.queues.get_mut(&to).filter(is_first) else { return false };
+        queue.is_under_way = true;
+        self.due.remove(&(queue.due, to));
+        true
+    }
+
+    /// Nothing is begun for a while.
+    pub fn pause(&mut self, now: Time) {
+        self.crowded_until = now + CROWDED;
+    }
+
     /// Receivers whose first message is due: it is under way from now on.
     pub fn ready(&mut self, now: Time) -> Option<Msisdn> {
         if now < self.crowded_until {

@@ -3,7 +3,7 @@
 
 use crate::centre::Stored;
 use crate::identity::{Imsi, Msisdn};
-use crate::store::{Correlation, Form, Key, Row, Subscriber, Waiting};
+use crate::store::{Correlation, Flight, Form, Key, Row, Subscriber, Waiting};
 use machine::Time;
 use wire::field::{self, Fields};
 
@@ -24,11 +24,15 @@ const TPDU: u8 = 14;
 const RECEIVED: u8 = 15;
 const UNTIL: u8 = 16;
 const TRAIL: u8 = 17;
+const FLOW: u8 = 18;
+const PROOF: u8 = 19;
 
 /// The letter of keys of messages.
 pub const MESSAGES: &[u8] = b"m";
 /// The letter of keys of subscribers.
 pub const SUBSCRIBERS: &[u8] = b"s";
+/// The letter of keys of messages under way.
+pub const FLIGHTS: &[u8] = b"f";
 
 impl Key {
     /// The key as octets.
@@ -40,6 +44,7 @@ impl Key {
             Self::Correlation(imsi) => (b'c', imsi.digits().as_bytes().to_vec()),
             Self::Waiting(msisdn) => (b'w', msisdn.digits().as_bytes().to_vec()),
             Self::Message(number) => (b'm', number.to_be_bytes().to_vec()),
+            Self::Flight(number) => (b'f', number.to_be_bytes().to_vec()),
         };
         [&[letter][..], &rest].concat()
     }
@@ -55,6 +60,7 @@ impl Key {
             b'c' => Imsi::of(text()?).map(Self::Correlation),
             b'w' => Msisdn::of(text()?).map(Self::Waiting),
             b'm' => Some(Self::Message(u64::from_be_bytes(rest.try_into().ok()?))),
+            b'f' => Some(Self::Flight(u64::from_be_bytes(rest.try_into().ok()?))),
             _ => None,
         }
     }
@@ -105,6 +111,13 @@ impl Row {
                 field::bytes(&mut out, IS_FULL, &[row.is_full.into()]);
             }
             Self::Message(row) => row.write(&mut out),
+            Self::Flight(row) => {
+                out.push(b'f');
+                field::bytes(&mut out, IDENTITY, row.identity.as_bytes());
+                field::bytes(&mut out, REFERENCE, &[row.reference]);
+                field::number(&mut out, FLOW, row.flow);
+                field::bytes(&mut out, PROOF, &row.proof.to_be_bytes());
+            }
         }
         out
     }
@@ -131,6 +144,12 @@ impl Row {
                 Some(Self::Waiting(Waiting { centres, is_full: read.number(IS_FULL) != 0 }))
             }
             b'm' => Stored::of(&read).map(Self::Message),
+            b'f' => Some(Self::Flight(Flight {
+                flow: read.number(FLOW),
+                proof: read.number(PROOF),
+                reference: u8::try_from(read.number(REFERENCE)).ok()?,
+                identity: read.text(IDENTITY)?.to_owned(),
+            })),
             _ => None,
         }
     }
@@ -226,6 +245,7 @@ mod tests {
             Key::Correlation(imsi()),
             Key::Waiting(number()),
             Key::Message(77),
+            Key::Flight(77),
         ] {
             assert_eq!(Key::of(&key.octets()), Some(key));
         }
@@ -239,6 +259,7 @@ mod tests {
             until: Time::from_millis(6),
             trail: u64::MAX,
         };
+        let flight = Flight { flow: 7, proof: 1, reference: 9, identity: "sip:a@x".into() };
         let subscriber = Subscriber {
             identity: "sip:a@x".into(),
             s_cscf: "sip:s".into(),
@@ -258,6 +279,7 @@ mod tests {
             Row::Correlation(correlation),
             Row::Waiting(Waiting { centres: vec![number()], is_full: true }),
             Row::Message(message),
+            Row::Flight(flight),
         ] {
             let octets = row.octets();
             assert_eq!(Row::of(&octets).as_ref(), Some(&row));

@@ -21,6 +21,8 @@ pub enum Key {
     Waiting(Msisdn),
     /// A message that the centre of the gateway's own has taken.
     Message(u64),
+    /// How that message was sent whose report is to come.
+    Flight(u64),
 }
 
 impl fmt::Debug for Key {
@@ -31,6 +33,7 @@ impl fmt::Debug for Key {
             Self::Correlation(it) => write!(f, "correlation {it:?}"),
             Self::Waiting(it) => write!(f, "who waits for {it:?}"),
             Self::Message(number) => write!(f, "message {number}"),
+            Self::Flight(number) => write!(f, "message {number} under way"),
         }
     }
 }
@@ -56,6 +59,21 @@ pub enum Row {
     Waiting(Waiting),
     /// A message that the centre of the gateway's own has taken.
     Message(Stored),
+    /// How a message was sent whose report is to come.
+    Flight(Flight),
+}
+
+/// How a message was sent whose report is to come: another node can go on with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flight {
+    /// The flow that its Call-ID names.
+    pub flow: u64,
+    /// The proof in that Call-ID.
+    pub proof: u64,
+    /// RP-Message-Reference.
+    pub reference: u8,
+    /// The public user identity that it was sent to.
+    pub identity: String,
 }
 
 /// How a subscriber's terminal takes messages.

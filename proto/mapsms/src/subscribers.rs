@@ -68,6 +68,11 @@ impl Subscribers {
         Some(free)
     }
 
+    /// That reference is in use towards a subscriber; false: it was already.
+    pub fn claim(&mut self, to: &Msisdn, reference: u8) -> bool {
+        self.all.entry(to.clone()).or_default().references.insert(reference)
+    }
+
     /// A reference is not in use any more.
     pub fn release(&mut self, to: &Msisdn, reference: u8) {
         if let Some(subscriber) = self.all.get_mut(to) {

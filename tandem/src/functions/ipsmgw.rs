@@ -7,12 +7,13 @@ use super::ssc::tls;
 use super::{Kind, StartContext, Started, by_diameter, first_changed, listen};
 use crate::exposure::{is_remote, private_key};
 use crate::metrics::{Part, cells_of};
+use crate::paired;
 use config::need::Wanted;
 use config::{Issue, ListenAddress, keys};
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::{Ipsmgw, Mode};
 use question::Question;
-use runtime::{PortSpec, ShardSpec, StreamLimits};
+use runtime::{PortSpec, ReplicationRef, ShardSpec, StreamLimits};
 use std::path::Path;
 use std::sync::Arc;
 use supervise::{FunctionKind, StartError, Supervised};
@@ -20,6 +21,7 @@ use supervise::{FunctionKind, StartError, Supervised};
 impl Kind for Ipsmgw {
     type Function = ShortMessageGateway;
     type Words = words::IpsmgwWords;
+    const PAIRED: bool = true;
     const PEERS: Option<(&'static str, &'static str)> = Some(("diameter/peers", "peer"));
 
     fn questions() -> Vec<Question> {
@@ -40,7 +42,8 @@ impl Kind for Ipsmgw {
     fn head(&self) -> Head<'_> {
         let key_file = self.capture_key_file.as_deref();
         let head = Head::of(&self.name, &self.cores);
-        Head { capture: self.capture.as_deref(), capture_key_file: key_file, ..head }
+        let (capture, replica) = (self.capture.as_deref(), self.replica.as_ref());
+        Head { capture, capture_key_file: key_file, replica, ..head }
     }
 
     fn validate(&self, issues: &mut Vec<Issue>) {
@@ -77,7 +80,10 @@ impl Kind for Ipsmgw {
             found.push(Issue::new(format!("listen[{at}]"), what, hint));
         }
         if !self.store.outlives() && self.mode == Mode::Local {
-            let what = "messages are acknowledged though they are lost with the process";
+            let what = match self.replica {
+                None => "messages are acknowledged though they are lost with the process",
+                Some(_) => "messages are acknowledged though they are lost with both nodes",
+            };
             found.push(Issue::new("store.journal", what, "leave it out but for a trial"));
         }
         if self.store.is_open() {
@@ -98,6 +104,14 @@ impl Kind for Ipsmgw {
         }
         found.extend(read_by_others(self, directory));
         found
+    }
+
+    fn advice(&self) -> Vec<Issue> {
+        let pair = self.replica.iter().filter(|pair| pair.arbiter.is_none());
+        let what = "the pair has no arbiter: while the link between its nodes is cut, both are \
+                    active, and what one of them takes then is lost where the other one serves on";
+        let hint = "name an `arbiter` on a third machine, or give the link two paths";
+        pair.map(|_| Issue::new("replica.node", what, hint)).collect()
     }
 
     fn needs(&self) -> Vec<Wanted> {
@@ -172,10 +186,15 @@ impl Kind for Ipsmgw {
         &self,
         key: &'static str,
         config: Self,
-        _context: &StartContext,
+        context: &StartContext,
     ) -> Result<Started<Self>, StartError> {
         let seconds = |seconds: u32| machine::Duration::from_secs(seconds.into());
+        let refuse = |error| StartError::Prepare(format!("store.directory: {error}"));
+        let recalled = config.recall().map_err(refuse)?;
+        let replica = self.replica.as_ref();
+        let node = paired::recalling(replica, self.shards, &context.directory, recalled)?;
         let spec = ShardSpec {
+            mirror: node.clone().map(|node| ReplicationRef(node)),
             name: self.name.clone(),
             shards: self.shards,
             cores: self.cores.clone(),
@@ -190,7 +209,7 @@ impl Kind for Ipsmgw {
         let kind = FunctionKind::new(key, <Self as Kind>::questions());
         let config = Arc::new(config);
         let unit = Supervised::start(kind, spec, config, ShortMessageGateway::new, ipsmgw::start)?;
-        Ok(unit.into())
+        Ok(Started::from(unit).paired(node))
     }
 }
 

@@ -29,6 +29,11 @@ impl First {
         Self { shards, sent, behind: (1..shards).collect(), answers, again: Some(now) }
     }
 
+    /// What the further shards were asked for counts no more.
+    pub(crate) fn begin_anew(&mut self, now: Time) {
+        *self = Self::new(now, self.shards);
+    }
+
     pub(crate) const fn deadline(&self) -> Option<Time> {
         self.again
     }

@@ -27,6 +27,7 @@ pub fn local() -> Settings {
             validity: Duration::from_secs(3_600),
             validity_max: Duration::from_secs(7_200),
             parts_max: 3,
+            has_standby: false,
             quarters: 0,
         }),
         ..settings()
@@ -335,7 +336,7 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
     world.step(In::NextHop);
     assert_eq!(delivered(&mut world, BOB).2[1..], stored.tpdu[1..]);
     let mut other = World::new(local());
-    other.step(In::Restored { number, stored });
+    other.step(In::Restored { number, stored, flight: None });
     assert_eq!(other.gateway.waiting(), (1, 1));
     register(&mut other, (BOB, BOB_NUMBER), true, 3_600);
     let it = delivered(&mut other, BOB);

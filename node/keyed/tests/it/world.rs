@@ -5,7 +5,7 @@
 use channel::{Absent, Came, Channel};
 use keyed::{Answer, Backend, Journal, Limits, Promise, Question, Store};
 use machine::Time;
-use runtime::{ChannelEvent, ChannelOrder, Effects, In, PortId};
+use runtime::{ChannelEvent, ChannelOrder, Effects, In, Mirrored, PortId, Term};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +22,8 @@ pub struct World {
     limits: Limits,
     backend: Backend,
     channel: Option<Box<dyn Channel>>,
+    /// The other node, which is told everything at once.
+    standby: Option<Box<World>>,
     news: Vec<Result<(), String>>,
     tickets: u64,
 }
@@ -42,6 +44,7 @@ impl World {
             limits,
             backend,
             channel: None,
+            standby: None,
             news: Vec::new(),
             tickets: 0,
         };
@@ -49,8 +52,31 @@ impl World {
         world
     }
 
-    /// The same once more, when this one has ended.
-    pub fn again(self) -> Self {
+    /// The active one of two, which have a journal each.
+    pub fn paired(limits: Limits, directories: [&Path; 2]) -> Self {
+        let [mut world, mut other] = directories.map(|it| Self::new(limits, Some(it)));
+        other.store.mirrored(other.now, Mirrored::Deactivate);
+        world.store.mirrored(world.now, Mirrored::Deactivate);
+        world.open();
+        other.open();
+        other.store.mirrored(other.now, Mirrored::Forget);
+        world.store.mirrored(world.now, Mirrored::Activate { is_current: true });
+        world.store.mirrored(world.now, Mirrored::Term(Term { epoch: 1, served: true }));
+        world.store.mirrored(world.now, Mirrored::Snapshot(1));
+        world.standby = Some(Box::new(other));
+        world.turn();
+        world
+    }
+
+    /// The same once more, when this one has ended: the other node, if there is one.
+    pub fn again(mut self) -> Self {
+        if let Some(mut other) = self.standby.take() {
+            other.store.mirrored(other.now, Mirrored::Activate { is_current: true });
+            other.store.mirrored(other.now, Mirrored::Term(Term { epoch: 2, served: true }));
+            other.store.mirrored(other.now, Mirrored::Followed(None));
+            other.tickets = self.tickets;
+            return *other;
+        }
         let (limits, backend, begin) = (self.limits, self.backend.clone(), self.begin.clone());
         drop(self);
         let mut world = Self { begin, ..Self::with(limits, backend) };
@@ -101,6 +127,14 @@ impl World {
         }
         let mut out = Effects::default();
         self.store.flush(self.now, &mut out);
+        if let Some(other) = &mut self.standby {
+            other.now = self.now;
+            out.deltas().for_each(|it| other.store.mirrored(self.now, Mirrored::Delta(it)));
+            if let Some(mark) = out.marked() {
+                self.store.mirrored(self.now, Mirrored::Followed(Some(mark)));
+            }
+            other.turn();
+        }
         for (_, order) in out.channels.drain(..) {
             match order {
                 ChannelOrder::Connect(to) => match to.connect() {

@@ -241,7 +241,7 @@ impl World {
                     self.followed[at] = self.followed[at].max(Some(change));
                 }
                 Out::Unfollowed => self.followed[at] = None,
-                Out::Paced(_) => {}
+                Out::Paced(_) | Out::Whole(_) => {}
             }
         }
     }

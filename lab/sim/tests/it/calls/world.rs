@@ -243,6 +243,7 @@ impl World {
                     self.input(pair, node, PairIn::Quiet);
                 }
                 PairOut::Forget => mirror(Mirrored::Forget),
+                PairOut::Whole(_) => {}
                 PairOut::Apply(_, delta) => mirror(Mirrored::Delta(&delta)),
                 PairOut::Snapshot(number) => mirror(Mirrored::Snapshot(number)),
                 PairOut::Followed(_, mark) => mirror(Mirrored::Followed(Some(mark))),

@@ -1,0 +1,161 @@
+//! The gateway as one of two nodes: what it does while the other one serves, and when it takes over.
+//!
+//! ```text
+//!   standby ── Activate ─→ serves: messages that stand wait again, those under way are awaited
+//!           ←─ Deactivate ── keeps still: no flow, no transaction, no link; the store follows
+//!   active ── hand-over ─→ leaves what begins unanswered, then everything, until the other serves
+//! ```
+//! Rows are the store's to tell ([`keyed::Store::mirrored`]), of several shards the first one's. A
+//! dialogue of SS7 ends with its node, as does a transaction of SIP: whoever asked asks again.
+
+use crate::ask::{Asked, wrong};
+use crate::config::Ipsmgw;
+use crate::function::{ShortMessageGateway, transactions};
+use crate::gateway::Seeds;
+use crate::shards::{Own, Part};
+use machine::Time;
+use question::rows;
+use rand_chacha::rand_core::RngCore;
+use runtime::{AskError, Effects, Mirrored};
+use sip::{Header, Message, Method};
+use std::sync::Arc;
+
+rows! {
+    /// What is under way while the nodes change places.
+    pub(crate) struct HandOverRow {
+        shard: u16,
+        /// With which the other node could not go on.
+        requests: usize,
+    }
+}
+
+/// What a node does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Duty {
+    /// It serves: there is no other node, or that one stands by.
+    #[default]
+    Serves,
+    /// The other node serves.
+    StandsBy,
+}
+
+/// Requests that are left unanswered, so that they come again at the other node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Left {
+    /// None.
+    #[default]
+    Nothing,
+    /// Registrations and messages, but for delivery reports.
+    Beginnings,
+    /// All.
+    Requests,
+}
+
+/// The place of a node in its pair.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    pub duty: Duty,
+    left: Left,
+}
+
+impl Place {
+    pub(crate) fn is_standby(self) -> bool {
+        self.duty == Duty::StandsBy
+    }
+
+    /// Whether a request is left to the other node.
+    pub(crate) fn leaves(self, message: &Message<'_>) -> bool {
+        match self.left {
+            _ if message.method() == Method::Options => false,
+            Left::Nothing => false,
+            Left::Beginnings => message.first(Header::InReplyTo).is_none(),
+            Left::Requests => true,
+        }
+    }
+}
+
+impl ShortMessageGateway {
+    /// Takes what the pair wants.
+    pub(crate) fn mirrored(&mut self, now: Time, input: Mirrored<'_>, out: &mut Effects) {
+        if self.own.part.has_flows() {
+            self.store.mirrored(now, input);
+        } else if let Mirrored::Snapshot(number) = input {
+            // The first shard tells all that there is.
+            out.snapshot_ended = Some(number);
+        }
+        match input {
+            Mirrored::Deactivate => self.stand_by(now, out),
+            Mirrored::Activate { .. } => self.serve(now, out),
+            _ => {}
+        }
+    }
+
+    /// The other node serves: whatever was under way here ends in silence.
+    fn stand_by(&mut self, now: Time, out: &mut Effects) {
+        self.own.place = Place { duty: Duty::StandsBy, ..Place::default() };
+        self.begin_anew(now);
+        self.settle_links(now, out);
+    }
+
+    fn serve(&mut self, now: Time, out: &mut Effects) {
+        if self.own.place.is_standby() {
+            self.own.place = Place::default();
+            self.begin_anew(now);
+            self.settle_links(now, out);
+        }
+    }
+
+    /// No flow and no transaction is known any more.
+    fn begin_anew(&mut self, now: Time) {
+        let mut secret = [[0; 16]; 4];
+        secret.iter_mut().for_each(|it| self.random.fill_bytes(it));
+        let [proofs, correlations, ..] = secret;
+        self.gateway.begin_anew(Seeds { proofs, correlations, share: (0, 1) }, now);
+        let mut random = [0; 32];
+        self.random.fill_bytes(&mut random);
+        self.transactions = transactions(&self.config, random, self.own.shard, now);
+        self.outs.clear();
+        self.forget_requests();
+        (self.is_restored, self.is_linked) = (false, false);
+        self.own.part.begin_anew(now);
+    }
+
+    /// Links to other networks stand while the node serves.
+    pub(crate) fn settle_links(&mut self, now: Time, out: &mut Effects) {
+        let config = self.speaking();
+        self.by_diameter.configure(now, &config.by_diameter(), out);
+        self.links.configure(now, &config.links(), out);
+    }
+
+    /// The configuration as a node has it that may speak, or may not.
+    fn speaking(&self) -> Arc<Ipsmgw> {
+        if !self.own.place.is_standby() {
+            return Arc::clone(&self.config);
+        }
+        let mut silent = Ipsmgw::clone(&self.config);
+        silent.link.clear();
+        silent.diameter_peer.clear();
+        silent.diameter_route.clear();
+        Arc::new(silent)
+    }
+
+    /// Leaves requests to the other node from now on, or no more.
+    pub(crate) fn hand_over(&mut self, asked: &Asked<'_>) -> Result<Vec<HandOverRow>, AskError> {
+        let left = match asked.ask.params.get("left").map(String::as_str) {
+            Some("nothing") => Left::Nothing,
+            Some("beginnings") => Left::Beginnings,
+            Some("requests") => Left::Requests,
+            _ => return Err(wrong("left is what is left unanswered")),
+        };
+        self.own.place.left = left;
+        if left != Left::Nothing {
+            self.gateway.pause(asked.now);
+        }
+        let Own { part, shard, .. } = &self.own;
+        let requests = match part {
+            Part::Edge(_) => self.asked.len(),
+            Part::Whole | Part::First(_) => self.gateway.unsettled(),
+        };
+        Ok(vec![HandOverRow { shard: *shard, requests }])
+    }
+}
