@@ -31,6 +31,7 @@ pub mod ipsmgw_flows;
 pub mod ipsmgw_rows;
 pub mod isis_instance;
 pub mod isis_pdu;
+pub mod keyed_changes;
 pub mod ldp_message;
 pub mod ldp_packets;
 pub mod ldp_speaker;
@@ -148,6 +149,7 @@ pub const TARGETS: &[Target] = &[
     target("mapsms_values", mapsms_values::run),
     target("ipsmgw_flows", ipsmgw_flows::run),
     target("ipsmgw_rows", ipsmgw_rows::run),
+    target("keyed_changes", keyed_changes::run),
     target("smsip", smsip::run),
     target("ber_elements", ber_elements::run),
     target("bgp_message", bgp_message::run),

@@ -47,10 +47,16 @@ fn to_sender() -> sms::Address {
 
 /// An RP message with a text of a terminal to the service centre.
 pub(crate) fn submission(session: u64) -> Vec<u8> {
+    submission_to(session, SENDER)
+}
+
+/// The same for somebody.
+pub(crate) fn submission_to(session: u64, digits: &str) -> Vec<u8> {
     let reference = low(session);
+    let to = sms::Address::international(digits).expect("it is a number");
     let tpdu = Tpdu::new(Kind::Submit)
         .octet(Parameter::MessageReference, reference)
-        .with(Parameter::DestinationAddress, Value::Address(to_sender()))
+        .with(Parameter::DestinationAddress, Value::Address(to))
         .octet(Parameter::ProtocolIdentifier, 0)
         .octet(Parameter::DataCodingScheme, 0);
     let tpdu = text(tpdu, session);
@@ -82,6 +88,14 @@ pub(crate) fn heard(octets: &[u8]) -> Option<Heard> {
         RpKind::ErrorToTerminal => Some(Heard::Report(false)),
         _ => None,
     }
+}
+
+/// The session that a message to a terminal is of.
+pub(crate) fn session_of(octets: &[u8]) -> Option<u64> {
+    let message = Message::read(octets).ok()?;
+    let tpdu = Kind::Deliver.read(message.user_data?).ok()?;
+    let text = tpdu.user_data()?.text().ok()??;
+    text.strip_prefix("message ")?.parse().ok()
 }
 
 fn rp(message: &Message<'_>) -> Vec<u8> {

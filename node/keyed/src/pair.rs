@@ -123,6 +123,8 @@ struct Told {
     /// Keys beyond it that changed while the journal was being read.
     changed: BTreeSet<Box<[u8]>>,
     trouble: Option<String>,
+    /// All was told, and nothing of it taken: it is asked for again.
+    is_missed: bool,
 }
 
 impl Pair {
@@ -176,19 +178,15 @@ impl Pair {
             }
             Mirrored::Followed(None) => self.left_alone(answers),
             Mirrored::Paced(pace) => self.pace = pace,
-            Mirrored::Snapshot(number) if self.is_active() => {
-                self.snapshot = Some((number, None));
-                self.change(|out| out.extend([VERSIONED, VERSION]));
-            }
+            // It may come before the word that this node serves.
+            Mirrored::Snapshot(number) => self.snapshot = Some((number, None)),
             Mirrored::Forget => {
+                self.snapshot = None;
                 self.told = Told { is_begun: true, ..Told::default() };
                 self.term = None;
             }
             Mirrored::Term(term) => (self.term, self.term_mark) = (Some(term), None),
-            Mirrored::Activate { .. }
-            | Mirrored::Deactivate
-            | Mirrored::Delta(_)
-            | Mirrored::Snapshot(_) => {}
+            Mirrored::Activate { .. } | Mirrored::Deactivate | Mirrored::Delta(_) => {}
         }
     }
 
@@ -243,10 +241,13 @@ impl Pair {
 
     /// Tells more of a snapshot, if one is wanted and the standby keeps up.
     pub fn tell_some(&mut self, table: &Table) {
-        if self.pace != Pace::Current {
+        if self.pace != Pace::Current || !self.is_active() {
             return;
         }
         let Some((number, behind)) = self.snapshot.take() else { return };
+        if behind.is_none() {
+            self.change(|out| out.extend([VERSIONED, VERSION]));
+        }
         let (mut together, mut last, mut told) = (Vec::new(), None, 0);
         let end = self.octets.len() + OCTETS_PER_TURN;
         for (key, row, until) in table.behind(behind.as_deref(), ROWS_PER_TURN) {
@@ -297,6 +298,10 @@ impl Pair {
         if let Some(number) = self.ended.take() {
             out.snapshot_ended = Some(number);
         }
+        // A node that has nothing of what was told does not count as one that has everything.
+        if core::mem::take(&mut self.told.is_missed) {
+            out.ask_for_all();
+        }
     }
 
     pub fn tick(&mut self, now: Time, answers: &mut VecDeque<(u64, Answer)>) {
@@ -306,8 +311,8 @@ impl Pair {
     }
 
     pub fn deadline(&self) -> Option<Time> {
-        let more = self.snapshot.as_ref().filter(|_| self.pace == Pace::Current);
-        let more = more.map(|_| Time::ZERO);
+        let may_tell = self.pace == Pace::Current && self.is_active();
+        let more = self.snapshot.as_ref().filter(|_| may_tell).map(|_| Time::ZERO);
         let held = self.held.front().map(|it| it.since + SILENCE);
         more.into_iter().chain(held).min()
     }
@@ -349,6 +354,7 @@ impl Pair {
             return;
         }
         if !told.is_understood {
+            told.is_missed |= *kind == WHOLE;
             return;
         }
         match (*kind, Record::of(delta)) {
@@ -401,7 +407,8 @@ impl Pair {
     /// Whether all that stands is on disk, where that is up to this mark: of two nodes that begin
     /// anew this one is believed.
     pub fn is_kept(&self, mark: u64) -> bool {
-        !self.is_active() || self.term_mark.is_some_and(|it| it <= mark)
+        let is_marked = self.term_mark.is_some_and(|it| it <= mark);
+        !self.is_active() || self.term.is_none() || is_marked
     }
 
     pub fn status(&self) -> PairStatus {

@@ -185,6 +185,9 @@ impl World {
         self.is_whole = false;
         self.flying.clear();
         self.epoch += 1;
+        // A pair may say so before.
+        self.snapshots += 1;
+        self.mirrored(node, Mirrored::Snapshot(self.snapshots));
         self.mirrored(node, Mirrored::Activate { is_current: true });
         self.mirrored(node, Mirrored::Term(Term { epoch: self.epoch, served: true }));
         self.mirrored(node, Mirrored::Followed(None));

@@ -667,9 +667,13 @@ impl Shared {
             Out::Outdated => {
                 self.all(&Order::Deactivate);
                 self.all(&Order::Activate { is_current: false });
+                self.all(&Order::Term(self.own_term()));
                 tracing::warn!(target: "replica", "the other node has served at the same time");
             }
-            Out::ActivateLane(lane) => self.order(lane, Order::Activate { is_current: true }),
+            Out::ActivateLane(lane) => {
+                self.order(lane, Order::Activate { is_current: true });
+                self.order(lane, Order::Term(self.own_term()));
+            }
             Out::Deactivate => {
                 self.all(&Order::Deactivate);
                 let _ = changes.send(Addressing::Release);
@@ -689,6 +693,12 @@ impl Shared {
             Out::Unfollowed => self.all(&Order::Followed(None)),
             Out::Paced(pace) => self.all(&Order::Paced(pace)),
         }
+    }
+
+    /// How recent the state is of this node, which serves.
+    fn own_term(&self) -> Term {
+        let epoch = self.patient().pair.standing(self.now()).epoch;
+        Term { epoch, served: true }
     }
 
     fn all(&self, order: &Order) {

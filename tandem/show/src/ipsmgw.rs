@@ -40,9 +40,12 @@ pub const STORE: Listing = Listing::new(
     &[
         plain("function", "FUNCTION"),
         column("state", "STATE", Form::State),
+        plain("role", "ROLE"),
+        plain("standby", "STANDBY"),
         plain("rows", "ROWS"),
         plain("octets", "OCTETS"),
         plain("unsynced_octets", "NOT WRITTEN"),
+        plain("held", "HELD").yields(2),
         plain("unread_octets", "NOT READ").yields(1),
         plain("under_way", "ASKED").yields(2),
         plain("late", "LATE"),
@@ -119,9 +122,10 @@ mod tests {
         let cells = ["447700900123", "Tandem", "the receiver is absent", "NEXT TRY", "in 30s"];
         shows(&PENDING, row, &cells);
         let row = json!({"function": "sms1", "journal": "/var/lib/tandem/sms1.store",
-            "state": "open", "rows": 3, "octets": 700, "unsynced_octets": 0,
-            "unread_octets": 0, "trouble": null});
-        shows(&STORE, row, &["open", "700", "/var/lib/tandem/sms1.store"]);
+            "state": "open", "role": "active", "standby": "follows", "held": 0, "rows": 3,
+            "octets": 700, "unsynced_octets": 0, "unread_octets": 0, "trouble": null});
+        let cells = ["open", "active", "follows", "700", "/var/lib/tandem/sms1.store"];
+        shows(&STORE, row, &cells);
         let row = json!({"function": "sms1", "link": "stp1", "address": "tcp:127.0.0.1:7700",
             "application": "ipsmgw", "state": "standing", "for_ms": 7, "why": "", "gateway": "stp",
             "subsystem": 8, "dialogues": 3, "received": 9, "sent": 9, "losses": 1});

@@ -3,6 +3,7 @@
 //! killed and started again.
 
 mod gateway;
+mod pair;
 
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -71,12 +72,16 @@ retries_s = [3600]
     }
 
     pub(crate) fn run(&mut self) {
-        let mut command = Command::new(TANDEM);
-        command.args(["run", "site.toml"]).current_dir(self.folder.path()).stderr(Stdio::null());
-        self.running = Some(Running(command.spawn().unwrap()));
+        self.launch();
         let waited = self.ctl(&["wait"]);
         assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
         self.until(&["store"], |rows| rows.iter().any(|it| it["state"] == "open"));
+    }
+
+    fn launch(&mut self) {
+        let mut command = Command::new(TANDEM);
+        command.args(["run", "site.toml"]).current_dir(self.folder.path()).stderr(Stdio::null());
+        self.running = Some(Running(command.spawn().unwrap()));
     }
 
     pub(crate) fn ctl(&self, words: &[&str]) -> Output {
@@ -176,6 +181,11 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn start(transport: &str, own: u16, gateway: u16, centre: &str) -> Self {
+        Self::start_at(transport, own, &gateway.to_string(), centre)
+    }
+
+    /// The same towards the port of one gateway, and the addresses of others.
+    fn start_at(transport: &str, own: u16, gateway: &str, centre: &str) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
         let mut command = Command::new("/usr/bin/python3");
         command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);

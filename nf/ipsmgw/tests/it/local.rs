@@ -3,6 +3,7 @@
 use crate::network::{number, rp, submit};
 use crate::world::{ALICE, ALICE_NUMBER, World, settings};
 use ipsmgw::centre::Plan;
+use ipsmgw::store::{Key, Row};
 use ipsmgw::{Body, In, Local, Msisdn, Received, Register, Settings, Written};
 use machine::Duration;
 use sms::rp::{Failure, Kind as RpKind, Message};
@@ -342,4 +343,54 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
     let it = delivered(&mut other, BOB);
     reports(&mut other, BOB, &it, None);
     assert_eq!(other.gateway.waiting(), (0, 0));
+}
+
+/// Bob's message is sent by a gateway with a standby, which then goes on with what stands.
+fn taken_over() -> (World, (String, u8, Vec<u8>)) {
+    let mut settings = local();
+    settings.local.iter_mut().for_each(|it| it.has_standby = true);
+    let mut world = World::new(settings.clone());
+    register(&mut world, (BOB, BOB_NUMBER), true, 3_600);
+    let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
+    world.step(In::Operator { ticket: 1, to, from: None, text });
+    let sent = delivered(&mut world, BOB);
+    let mut other = World::new(settings);
+    let seeds = ipsmgw::Seeds { proofs: [8; 16], correlations: [9; 16], share: (0, 1) };
+    other.gateway.begin_anew(seeds, other.now);
+    other.store = world.store;
+    let rows = |key: fn(&Key) -> bool| {
+        let found = other.store.iter().find(|it| key(it.0));
+        found.map(|(key, row)| (key.clone(), row.clone())).unwrap()
+    };
+    let Row::Flight(flight) = rows(|it| matches!(it, Key::Flight(_))).1 else { panic!() };
+    let (Key::Message(number), Row::Message(stored)) = rows(|it| matches!(it, Key::Message(_)))
+    else {
+        panic!()
+    };
+    other.step(In::Restored { number, stored, flight: Some(flight) });
+    assert_eq!((other.sent.len(), other.gateway.waiting()), (0, (1, 1)), "it is under way");
+    (other, sent)
+}
+
+#[test]
+fn the_report_of_a_message_that_another_node_sent_finds_its_flow_and_it_is_not_sent_twice() {
+    let (mut world, sent) = taken_over();
+    reports(&mut world, ALICE, &sent, None);
+    assert_eq!(world.gateway.waiting(), (1, 1), "it is not the receiver's");
+    reports(&mut world, BOB, &sent, None);
+    assert_eq!((world.sent.len(), world.gateway.waiting()), (0, (0, 0)));
+    assert!(world.idle() && !world.store.iter().any(|it| matches!(it.0, Key::Flight(_))));
+}
+
+#[test]
+fn a_message_that_another_node_sent_and_nobody_reports_is_sent_again_at_once() {
+    let (mut world, before) = taken_over();
+    world.pass(Duration::from_secs(4));
+    let sent = delivered(&mut world, BOB);
+    assert_ne!(sent.0, before.0);
+    reports(&mut world, BOB, &before, None);
+    assert_eq!(world.gateway.waiting(), (1, 1), "a report that comes too late changes nothing");
+    reports(&mut world, BOB, &sent, None);
+    assert!(world.idle() && world.gateway.waiting() == (0, 0));
+    assert!(!world.store.iter().any(|it| matches!(it.0, Key::Flight(_))));
 }

@@ -5,5 +5,6 @@ mod changed;
 mod cluster;
 mod groups;
 mod late;
+mod recalled;
 mod stranger;
 mod worlds;

@@ -10,8 +10,8 @@
 #   stranger                              a MESSAGE from another address: its status
 #   save FILE                             all packets so far, for tshark
 #
-# Arguments: udp|tcp, own address and port, the gateway's address and port; the service centre that
-# terminals send to, where it is not the gateway itself.
+# Arguments: udp|tcp, own address and port, the gateway's address and port, by udp those of several
+# with commas; the service centre that terminals send to, where it is not the gateway itself.
 import json
 import logging
 import os
@@ -35,7 +35,8 @@ INNER = ("REGISTER sip:ims.example.org SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;bra
          "CSeq: 1 REGISTER\r\nContact: <sip:{1}@192.0.2.1>{2}\r\nContent-Length: 0\r\n\r\n")
 transport, own, gateway = sys.argv[1], sys.argv[2], sys.argv[3]
 OWN = (own.rsplit(":", 1)[0], int(own.rsplit(":", 1)[1]))
-GATEWAY = (gateway.rsplit(":", 1)[0], int(gateway.rsplit(":", 1)[1]))
+GATEWAYS = [(it.rsplit(":", 1)[0], int(it.rsplit(":", 1)[1])) for it in gateway.split(",")]
+GATEWAY = GATEWAYS[0]
 CENTRE = sys.argv[4] if len(sys.argv) > 4 else "447700000099"
 packets, answers, reports, inbox, modes = [], {}, {}, {}, {}
 lock = threading.Lock()
@@ -58,7 +59,8 @@ class Datagrams:
             heard(octets)
 
     def send(self, octets):
-        self.socket.sendto(octets, GATEWAY)
+        for it in GATEWAYS:
+            self.socket.sendto(octets, it)
 
 
 class Streams:
