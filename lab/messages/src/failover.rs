@@ -1,5 +1,5 @@
-//! `ipsmgw-failover`: two nodes of a gateway that is its own service centre, as a pair. The one that
-//! serves is killed under load, comes back and follows; then both are killed at once. What was
+//! `ipsmgw-failover`: two nodes of a gateway that is its own service centre, as a pair. The one
+//! that serves is killed under load, comes back and follows; then both are killed at once. What was
 //! answered is looked for.
 //!
 //! ```text

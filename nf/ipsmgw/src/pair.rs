@@ -1,4 +1,5 @@
-//! The gateway as one of two nodes: what it does while the other one serves, and when it takes over.
+//! The gateway as one of two nodes: what it does while the other one serves, and when it takes
+//! over.
 //!
 //! ```text
 //!   standby ── Activate ─→ serves: messages that stand wait again, those under way are awaited

@@ -161,8 +161,8 @@ impl Store {
         true
     }
 
-    /// Takes what the pair wants that the function is one of. Without it rows are this node's alone.
-    /// The rows of a ring have no other node.
+    /// Takes what the pair wants that the function is one of. Without it rows are this node's
+    /// alone. The rows of a ring have no other node.
     pub fn mirrored(&mut self, now: Time, input: Mirrored<'_>) {
         self.own.mirrored(now, input);
     }

@@ -16,7 +16,8 @@ pub(crate) const SNAPSHOT: u8 = b'b';
 pub(crate) const ROW: u8 = b'r';
 /// To the thread: the snapshot is whole.
 pub(crate) const WHOLE: u8 = b'w';
-/// To the thread: how recent all is that stands before this, 8 octets, and whether this node served.
+/// To the thread: how recent all is that stands before this, 8 octets, and whether this node
+/// served.
 pub(crate) const TERM: u8 = b'v';
 /// To the thread of a ring: a question about a row that its nodes share ([`crate::asked::Asked`]).
 pub(crate) const ASKED: u8 = b'q';

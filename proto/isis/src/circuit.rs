@@ -212,8 +212,8 @@ impl Circuit {
         all.min_by_key(|(_, it)| it.since).map(|(key, _)| *key)
     }
 
-    /// Systems that are up in a level, each where it has been heard for longest: a hello of one that
-    /// somebody sends from elsewhere is none of its own.
+    /// Systems that are up in a level, each where it has been heard for longest: a hello of one
+    /// that somebody sends from elsewhere is none of its own.
     pub(crate) fn systems(&self, level: Level) -> impl Iterator<Item = &Adjacency> {
         let mut first: BTreeMap<SystemId, &Adjacency> = BTreeMap::new();
         for it in self.up(level) {

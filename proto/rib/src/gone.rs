@@ -16,7 +16,8 @@ const AT_ONCE: usize = 4_096;
 impl<K: Key> Table<K> {
     /// Beyond so many entries without paths, every cohort is told of those that it knows, however
     /// much waits for it, and all are freed: of what a cohort was never told it need not be told
-    /// that it is gone. Readers that are behind are told everything anew. That reads the whole log, once for as many withdrawals as are allowed.
+    /// that it is gone. Readers that are behind are told everything anew. That reads the whole log,
+    /// once for as many withdrawals as are allowed.
     pub(crate) fn relieve(&mut self, most: usize, peers: &mut Peers, output: &mut Output) {
         let most = if K::IS_LONG { most as u64 * LONG_ENTRY } else { most as u64 };
         if self.gone <= most {

@@ -16,8 +16,8 @@ const OCTETS_MAX: usize = 1 << 20;
 const OVERHEAD: usize = 128;
 /// Segments of a message that wait, at most (Q.713 §3.17).
 const SEGMENTS_MAX: usize = 15;
-/// Segments of one peer that others are told of, a second: beyond these their messages are lost with
-/// this node.
+/// Segments of one peer that others are told of, a second: beyond these their messages are lost
+/// with this node.
 const TOLD_PER_S: f64 = 1_000.0;
 const TOLD_AT_ONCE: u32 = 500;
 /// Peers of whom that is known, before those that are quiet are forgotten.
@@ -146,8 +146,8 @@ fn read(msu: &Transfer) -> Option<(SegmentsOf, bool)> {
 }
 
 impl Clustered {
-    /// An MSU comes from a peer, which may be a segment: what waits for it at another node is to wait
-    /// here.
+    /// An MSU comes from a peer, which may be a segment: what waits for it at another node is to
+    /// wait here.
     pub fn segment_comes(
         &mut self,
         now: Time,

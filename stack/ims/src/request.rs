@@ -388,8 +388,8 @@ fn asked(message: &Message<'_>) -> Asked {
     }
 }
 
-/// What stands in Security-Verify, by a hash of its octets. Nobody gains by two that are alike: what
-/// it is compared with came by the same associations and was read.
+/// What stands in Security-Verify, by a hash of its octets. Nobody gains by two that are alike:
+/// what it is compared with came by the same associations and was read.
 fn said(message: &Message<'_>) -> Option<NonZeroU64> {
     let hash = message
         .lines_of(Header::SecurityVerify)

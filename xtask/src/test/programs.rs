@@ -77,8 +77,8 @@ impl Program {
     }
 }
 
-/// How many tests run at once of a program whose tests start others and mostly wait for them: a test
-/// takes a third of a core.
+/// How many tests run at once of a program whose tests start others and mostly wait for them: a
+/// test takes a third of a core.
 fn waiting_tests() -> usize {
     2 * std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,5 +1,5 @@
-//! The laws of every backend, of rows in memory alone, with a journal and with another node besides;
-//! `lab/peers` holds them before a real Cassandra.
+//! The laws of every backend, of rows in memory alone, with a journal and with another node
+//! besides; `lab/peers` holds them before a real Cassandra.
 
 use crate::laws;
 use crate::world::World;

@@ -1,5 +1,5 @@
-//! Two gateways as a pair, a process each: whichever of them is killed, terminals go on at the other
-//! one, and what was answered is there.
+//! Two gateways as a pair, a process each: whichever of them is killed, terminals go on at the
+//! other one, and what was answered is there.
 
 use super::{ALICE, BOB, Core, Site, port};
 use serde_json::{Value, json};
