@@ -1,6 +1,7 @@
 //! The door of a forwarder: a socket that its owner may open, root, and whom it names; and where it
 //! has a key, only who proves the key may control it.
 
+use crate::highest;
 use crate::spec::{Failed, Spec, kernel};
 use authentication::{KEYS_MAX, Keys};
 use driver::unix_socket;
@@ -86,6 +87,7 @@ impl Door {
             made.map_err(kernel("the socket's folder"))?;
         }
         let listener = unix_socket::listen(&spec.socket, mode).map_err(kernel("the socket"))?;
+        let listener = highest::place_listener(listener);
         Ok(Self { listener, keys: spec.keys.clone(), users: spec.users.clone() })
     }
 
@@ -144,7 +146,7 @@ impl Door {
 
     /// The socket once more, for who watches whether somebody knocks.
     pub(crate) fn listener(&self) -> std::io::Result<UnixListener> {
-        self.listener.try_clone()
+        self.listener.try_clone().map(highest::place_listener)
     }
 }
 
