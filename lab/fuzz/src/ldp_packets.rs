@@ -41,7 +41,7 @@ fn labels(now: Time) -> Option<Labels> {
     made.configure(now, section, vec![link], &mut out);
     let prefix = Prefix::new(Ipv4Addr::new(10, 9, 0, 0).into(), 16);
     let way = NextHop { interface: 1, gateway: OTHER.into() };
-    made.route(now, prefix, Some(vec![way]), &mut out);
+    made.routes(now, [(prefix, Some(vec![way]))], &mut out);
     Some(made)
 }
 
