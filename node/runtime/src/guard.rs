@@ -61,7 +61,8 @@ impl Guard {
 }
 
 /// The guard that counts for a far end: the one with the longest prefix.
-pub(crate) fn guard_for(guards: &[Guard], remote: IpAddr) -> Option<&Guard> {
+#[must_use]
+pub fn guard_for(guards: &[Guard], remote: IpAddr) -> Option<&Guard> {
     let fits = guards.iter().filter(|guard| guard.who().contains(remote));
     fits.max_by_key(|guard| guard.prefix.1)
 }

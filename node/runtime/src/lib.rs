@@ -54,7 +54,7 @@ pub use function::{
     Function, In, Mirrored, Query, Ticket,
 };
 pub use grouped::{Authority, GROUPS_MAX, GroupId, GroupOrder, Grouped, NODES_MAX, NodeId, Pace};
-pub use guard::{GUARDS_MAX, Guard, Secret};
+pub use guard::{GUARDS_MAX, Guard, Secret, guard_for};
 pub use metrics::RuntimeMetric;
 pub use port::{Address, ConnId, Flow, PortId, Transport};
 pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef, Term};

@@ -1,4 +1,5 @@
-//! TCP (RFC 9293) for octets that no kernel carries: inside of ESP.
+//! TCP (RFC 9293) for octets that no kernel carries: inside of ESP, and between routers whose
+//! addresses are a forwarder's.
 //!
 //! ```text
 //! open ──→ SynSent ──┐                       ┌── FinWait1 ─→ FinWait2, Closing ─→ TimeWait
@@ -16,6 +17,7 @@
 //! - Its timer is that of RFC 6298, its window that of RFC 5681 with one loss at a time.
 //! - Whoever guesses numbers gains nothing: a RST or SYN that fits a window alone gets a challenge
 //!   (RFC 5961 §3, §4).
+//! - Segments are signed, and signatures looked at, beside the machine ([`sign`], [`is_signed`]).
 //! - What waits is bounded in octets in both directions, and so is how often it is sent again.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -25,7 +27,9 @@ mod connection;
 mod receiving;
 mod segment;
 mod sending;
+mod signature;
 mod timer;
 
 pub use connection::{Connection, INCOMING_MAX, QUEUE_MAX, State, TIME_WAIT, Why};
-pub use segment::{Flags, HEADER, OCTETS_MAX, Segment};
+pub use segment::{Ends, Flags, HEADER, OCTETS_MAX, PROTOCOL, Segment, is_sound};
+pub use signature::{SIGNATURE, is_signed, sign};

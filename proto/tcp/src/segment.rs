@@ -7,12 +7,16 @@ use wire::Malformed;
 pub const HEADER: usize = 20;
 /// Octets of a segment at most: what a packet of IPv4 has room for.
 pub const OCTETS_MAX: usize = 65_515;
-const PROTOCOL: u16 = 6;
+/// TCP in headers of IP.
+pub const PROTOCOL: u8 = 6;
 const SPEC: &str = "RFC 9293 §3.1";
 const OPTION_END: u8 = 0;
 const OPTION_NONE: u8 = 1;
 const OPTION_MSS: u8 = 2;
 const MSS_OCTETS: u8 = 4;
+
+/// Where a segment comes from, and where it goes to.
+pub type Ends = (IpAddr, IpAddr);
 
 /// The control bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,8 +69,8 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Reads what stands behind the header of IP. Its checksum is not looked at: what carries it
-    /// proves more (RFC 4303 §2.8).
+    /// Reads what stands behind the header of IP. Its checksum is not looked at: [`is_sound`] does,
+    /// where what carries it does not prove more (RFC 4303 §2.8).
     ///
     /// # Errors
     /// Its header, or an option, does not end where it should.
@@ -94,7 +98,7 @@ impl<'a> Segment<'a> {
 
     /// Appends it, with the checksum between two addresses; `false`, and nothing is appended: it
     /// carries too much.
-    pub fn write(&self, ends: (IpAddr, IpAddr), out: &mut Vec<u8>) -> bool {
+    pub fn write(&self, ends: Ends, out: &mut Vec<u8>) -> bool {
         let options = if self.mss.is_some() { usize::from(MSS_OCTETS) } else { 0 };
         let header = HEADER + options;
         let Ok(length) = u16::try_from(header + self.payload.len()) else { return false };
@@ -115,9 +119,7 @@ impl<'a> Segment<'a> {
             out.extend_from_slice(&mss.to_be_bytes());
         }
         out.extend_from_slice(self.payload);
-        let pseudo = address(ends.0) + address(ends.1) + u64::from(PROTOCOL) + u64::from(length);
-        let checksum = !folded(pseudo + sum(&out[begin..]));
-        out[begin + 16..begin + 18].copy_from_slice(&checksum.to_be_bytes());
+        put_checksum(ends, &mut out[begin..]);
         true
     }
 
@@ -142,6 +144,24 @@ impl<'a> Segment<'a> {
         let (source, destination) = (self.destination, self.source);
         Some(Segment { source, destination, seq, ack, flags, window: 0, mss: None, payload: &[] })
     }
+}
+
+/// Whether the checksum of what stands behind the header of IP holds (RFC 9293 §3.1).
+#[must_use]
+pub fn is_sound(ends: Ends, octets: &[u8]) -> bool {
+    octets.len() <= OCTETS_MAX && folded(pseudo(ends, octets) + sum(octets)) == u16::MAX
+}
+
+/// Puts the checksum into a whole segment.
+pub(crate) fn put_checksum(ends: Ends, octets: &mut [u8]) {
+    octets[16..18].copy_from_slice(&[0; 2]);
+    let checksum = !folded(pseudo(ends, octets) + sum(octets));
+    octets[16..18].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// What the pseudo-header adds.
+fn pseudo(ends: Ends, octets: &[u8]) -> u64 {
+    address(ends.0) + address(ends.1) + u64::from(PROTOCOL) + octets.len() as u64
 }
 
 /// The maximum segment size among options; others mean nothing here.

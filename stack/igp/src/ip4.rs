@@ -60,14 +60,6 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The segment of TCP in it, whose checksum holds (RFC 9293 §3.1).
-    #[must_use]
-    pub fn segment(&self) -> Option<&'a [u8]> {
-        let length = u16::try_from(self.payload.len()).ok()?;
-        let sum = sum_of(TCP, [self.source, self.destination], length, self.payload);
-        Some(self.payload).filter(|_| self.protocol == TCP && sum == 0)
-    }
-
     /// Port and payload of a datagram of UDP that came whole: its length and checksum hold (RFC
     /// 768).
     #[must_use]

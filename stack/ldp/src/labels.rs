@@ -1,7 +1,6 @@
 //! LDP as its function has it: what comes by the door, what time does, which labels prefixes have.
 
 use crate::config::Ldp;
-use crate::streams::{Event, Streams};
 use dataplane::{DoorEvent, PacketDoor};
 use igp::Link;
 use igp::ip4::{self, Head, Packet};
@@ -12,15 +11,16 @@ use ldp::{
 use machine::{Machine as _, Time};
 use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use streams::{Arrived, Ends, Event, Streams, Terms};
 
 /// The global table.
 const GLOBAL: u32 = 0;
 /// Sessions lost that are remembered; more are counted alone.
 const LOST_MAX: usize = 256;
-/// The hop limit of segments (RFC 6720).
-const TTL: u8 = 255;
+/// Connections at most.
+const STREAMS_MAX: usize = 1_024;
 
 /// The classes of the door, with their shares of its rings.
 #[must_use]
@@ -74,7 +74,9 @@ pub struct Labels {
     routes: BTreeMap<Prefix, Vec<NextHop>>,
     pub(crate) forwards: BTreeMap<Prefix, Forward>,
     changed: BTreeSet<Prefix>,
-    pub(crate) streams: Streams,
+    pub(crate) streams: Streams<ConnectionId>,
+    /// Numbers connections that come.
+    connection: u32,
     /// Since when sessions stand, and since when they do not any more.
     pub(crate) since: BTreeMap<LdpId, Time>,
     pub(crate) lost: BTreeMap<LdpId, Time>,
@@ -118,6 +120,11 @@ fn is_of(link: &Link, it: Ipv4Addr) -> bool {
     subnets.peek().is_none() || subnets.any(|lies| lies)
 }
 
+/// What a neighbour must prove (RFC 6720).
+const fn terms(has_gtsm: bool) -> Terms {
+    Terms { hop_limit: u8::MAX, hop_limit_min: if has_gtsm { u8::MAX } else { 0 }, key: None }
+}
+
 fn speaker(section: &Ldp, is_upper: bool) -> Speaker {
     Speaker::new(settings(section, is_upper)).expect("the section was found valid")
 }
@@ -140,7 +147,8 @@ impl Labels {
             routes: BTreeMap::new(),
             forwards: BTreeMap::new(),
             changed: BTreeSet::new(),
-            streams: Streams::new(u64::from_le_bytes(octets)),
+            streams: Streams::new(u64::from_le_bytes(octets), STREAMS_MAX),
+            connection: 0,
             since: BTreeMap::new(),
             lost: BTreeMap::new(),
             synchronized: BTreeSet::new(),
@@ -258,14 +266,7 @@ impl Labels {
         let packet = Packet::read(octets);
         let is_read = packet.is_some_and(|it| match it.protocol {
             ip4::UDP => self.datagram(now, record.interface, &it, out).is_some(),
-            ip4::TCP if !self.is_meant(record, &it) => false,
-            ip4::TCP => {
-                let speaker = &self.speaker;
-                let is_heard = |from: Ipv4Addr| {
-                    speaker.hears(from.into()).then(|| speaker.has_gtsm(from.into()))
-                };
-                self.streams.arrived(now, &it, is_heard).is_some()
-            }
+            ip4::TCP => self.is_meant(record, &it) && self.segment(now, octets).is_some(),
             _ => false,
         });
         self.tally.unread += u64::from(!is_read);
@@ -278,6 +279,20 @@ impl Labels {
         let is_here = record.vrf == GLOBAL && packet.destination == self.section.transport();
         let is_near = || self.spoken.contains_key(&record.interface);
         is_here && (!self.speaker.has_gtsm(packet.source.into()) || is_near())
+    }
+
+    fn segment(&mut self, now: Time, octets: &[u8]) -> Option<()> {
+        let (speaker, connection) = (&self.speaker, &mut self.connection);
+        let may = |ends: &Ends| {
+            let far = ends.far.ip();
+            let is_heard = ends.own.port() == PORT && speaker.hears(far);
+            is_heard.then(|| {
+                *connection = connection.wrapping_add(1);
+                let id = ConnectionId { number: *connection, is_own: false };
+                (id, terms(speaker.has_gtsm(far)))
+            })
+        };
+        self.streams.arrived(now, &Arrived::read(GLOBAL, octets)?, may)
     }
 
     fn datagram(
@@ -324,13 +339,10 @@ impl Labels {
     /// Sends what connections want sent, and tells the machine what came of them.
     fn settle(&mut self, now: Time, out: &mut Effects) {
         loop {
-            let (door, packet) = (&mut self.door, &mut self.packet);
-            let sent = &mut self.tally.sent;
-            let events = self.streams.take(now, |[source, destination], segment| {
-                *packet = packet.wrapping_add(1);
+            let (door, sent) = (&mut self.door, &mut self.tally.sent);
+            let events = self.streams.take(now, |to, segment| {
                 *sent += 1;
-                let head = Head { source, destination, ttl: TTL, protocol: ip4::TCP, id: *packet };
-                ip4::write(&head, segment, u16::MAX, |header, part| {
+                streams::write(to, segment, |header, part| {
                     door.send(out, PacketTo::Vrf(GLOBAL), |into| {
                         into.extend_from_slice(header);
                         into.extend_from_slice(part);
@@ -341,11 +353,16 @@ impl Labels {
                 return;
             }
             for event in events {
+                let far = |id| self.streams.ends(id).map(|it| it.far.ip());
                 let input = match event {
                     Event::Connected(id) => In::Connected(id),
-                    Event::Accepted(id, from) => In::Accepted(id, from.into()),
+                    Event::Accepted(id) => match far(id) {
+                        Some(from) => In::Accepted(id, from),
+                        None => continue,
+                    },
                     Event::Octets(id, octets) => In::Octets(id, octets),
-                    Event::Closed(id) => In::Closed(id),
+                    Event::Closed(id, _) => In::Closed(id),
+                    Event::Written(..) => continue,
                 };
                 let mut wanted = Vec::new();
                 self.speaker.step(now, input, &mut wanted);
@@ -395,9 +412,9 @@ impl Labels {
         ends: (IpAddr, IpAddr),
         has_gtsm: bool,
     ) {
-        if let (IpAddr::V4(local), IpAddr::V4(remote)) = ends {
-            self.streams.open(now, connection, (local, remote), has_gtsm);
-        }
+        let (local, remote) = ends;
+        let to = SocketAddr::new(remote, PORT);
+        self.streams.open(now, connection, GLOBAL, local, to, terms(has_gtsm));
     }
 
     fn send(

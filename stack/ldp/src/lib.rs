@@ -1,5 +1,5 @@
 //! LDP for any function that has packets forwarded: the machine of `proto/ldp` bound to interfaces
-//! of a forwarder, its sessions carried by `proto/tcp`.
+//! of a forwarder, its sessions carried by `stack/streams`.
 //!
 //! ```text
 //!   the function: section, links, routes ─→ Labels
@@ -16,7 +16,6 @@ pub mod ask;
 pub mod config;
 mod labels;
 mod metrics;
-mod streams;
 
 pub use labels::{Forward, Labels, Start, classes};
 pub use ldp::{IMPLICIT_NULL, LabelHop, NextHop, Prefix};

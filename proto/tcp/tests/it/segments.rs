@@ -80,3 +80,40 @@ fn options_that_do_not_end_are_refused() {
         assert!(Segment::read(&octets[..short]).is_err());
     }
 }
+
+#[test]
+fn a_segment_is_signed_with_one_key_and_no_octet_of_it_may_be_another() {
+    let six = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+    for (ends, mss) in [(ENDS, Some(1_400)), (ENDS, None), (six, Some(1_400)), (six, None)] {
+        let it = Segment {
+            source: 179,
+            destination: 40_000,
+            seq: 7,
+            ack: 9,
+            flags: Flags::ACK,
+            window: 100,
+            mss,
+            payload: b"what it carries",
+        };
+        let mut octets = Vec::new();
+        assert!(it.write(ends, &mut octets));
+        assert!(tcp::is_sound(ends, &octets) && !tcp::is_signed(ends, b"key", &octets));
+        assert!(tcp::sign(ends, b"key", &mut octets));
+        assert!(tcp::is_sound(ends, &octets) && tcp::is_signed(ends, b"key", &octets));
+        assert!(!tcp::is_signed(ends, b"another", &octets));
+        assert!(!tcp::is_signed((ends.1, ends.0), b"key", &octets));
+        assert_eq!(Segment::read(&octets), Ok(it));
+        for at in 0..octets.len() {
+            let mut other = octets.clone();
+            other[at] ^= 1;
+            // The checksum, which every router may mend, and fillers are not signed.
+            let is_free =
+                matches!(at, 16 | 17) || (20..octets.len() - it.payload.len()).contains(&at);
+            assert!(is_free || !tcp::is_signed(ends, b"key", &other), "octet {at}");
+            assert!(!tcp::is_sound(ends, &other), "octet {at}");
+        }
+        for end in 0..octets.len() {
+            assert!(!tcp::is_signed(ends, b"key", &octets[..end]), "cut at {end}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! What a speaker is, that was made for the streams of the runtime, where its connections are
+//! carried here: what it wants of them by its `Effects`, and what it hears of them.
+//!
+//! ```text
+//!   speaker ─ Effects: opens, sends, closes ─→ carry ─→ Streams ─→ packets ─→ door
+//!   speaker ←──────────── Carried ←─ next ←─── settle ←─┘  ↑ packets
+//! ```
+
+use crate::packet::{Arrived, Ends, write};
+use crate::streams::{Event, Streams, Terms};
+use dataplane::{DoorEvent, DoorTally, PacketDoor};
+use machine::Time;
+use runtime::{
+    ChannelEvent, ConnId, Effects, Flow, Frame, Guard, PacketTo, PortId, Transport, guard_for,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use tcp::Why;
+
+/// Hops that segments go, where nobody says otherwise.
+const HOP_LIMIT: u8 = 64;
+/// Octets that a message may have whose end has not come.
+const PARTIAL_MAX: usize = 1 << 17;
+
+/// What happened to a connection, as a speaker hears it from the runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// It stands, opened here or accepted.
+    Up(Flow),
+    /// It ended, or never stood, and why.
+    Down(Flow, &'static str),
+    /// Whole messages came.
+    Octets(Flow, Vec<u8>),
+    /// The far end was sent octets; those of the second number wait.
+    Written(Flow, u64, u64),
+}
+
+/// Who may connect, and how.
+#[derive(Debug, Clone)]
+pub struct Doors {
+    /// The port that far ends connect to.
+    pub port: u16,
+    /// The number that flows of far ends have who connected.
+    pub number: PortId,
+    /// Addresses that they may connect to, by their tables.
+    pub own: BTreeSet<(u32, IpAddr)>,
+    /// What they must prove.
+    pub guards: Vec<Guard>,
+}
+
+#[derive(Debug)]
+struct Carrying {
+    flow: Flow,
+    /// What was asked for here, until it stands.
+    begins: bool,
+    partial: Vec<u8>,
+}
+
+/// The connections of a speaker, through a door of its own.
+#[derive(Debug)]
+pub struct Carrier {
+    door: PacketDoor,
+    doors: Doors,
+    frame: fn(&[u8]) -> Frame,
+    streams: Streams<ConnId>,
+    carried: BTreeMap<ConnId, Carrying>,
+    next: u32,
+    heard: VecDeque<Carried>,
+    received: u64,
+    unread: u64,
+    sent: u64,
+}
+
+/// What has passed, and what was no segment for a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CarrierTally {
+    /// Packets that came.
+    pub received: u64,
+    /// Those of them that nothing came of.
+    pub unread: u64,
+    /// Packets that were sent.
+    pub sent: u64,
+}
+
+impl Doors {
+    /// Nobody may.
+    const SHUT: Self =
+        Self { port: 0, number: PortId(u16::MAX), own: BTreeSet::new(), guards: Vec::new() };
+}
+
+impl Carrier {
+    /// One whose messages `frame` cuts; `secret` is known to nobody else.
+    #[must_use]
+    pub fn new(door: PacketDoor, frame: fn(&[u8]) -> Frame, secret: u64, most: usize) -> Self {
+        Self {
+            door,
+            doors: Doors::SHUT,
+            frame,
+            streams: Streams::new(secret, most),
+            carried: BTreeMap::new(),
+            next: 0,
+            heard: VecDeque::new(),
+            received: 0,
+            unread: 0,
+            sent: 0,
+        }
+    }
+
+    /// Who may connect from now on. Connections whose address is gone are over.
+    pub fn configure(&mut self, now: Time, doors: Doors) {
+        self.doors = doors;
+        let gone: Vec<ConnId> = self.carried.keys().copied().collect();
+        for id in gone {
+            let own = self.streams.ends(id).map(|it| (it.table, it.own.ip()));
+            if own.is_some_and(|it| !self.doors.own.contains(&it)) {
+                self.streams.close(now, id);
+                self.ended(id, "its address is none of this router any more");
+            }
+        }
+    }
+
+    /// Whether packets come and go.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.door.is_open()
+    }
+
+    /// What went through the door.
+    #[must_use]
+    pub fn door(&self) -> DoorTally {
+        self.door.tally()
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn tally(&self) -> CarrierTally {
+        let Self { received, unread, sent, .. } = *self;
+        CarrierTally { received, unread, sent }
+    }
+
+    /// How many connections there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// Takes what happened on a channel; that of another number is passed over. `welcomes` says who
+    /// may connect to an address of a table.
+    pub fn step(
+        &mut self,
+        now: Time,
+        port: PortId,
+        event: ChannelEvent<'_>,
+        welcomes: impl FnOnce(u32, IpAddr) -> bool,
+    ) {
+        let Some(DoorEvent::Packet(record, packet)) = self.door.step(now, port, event) else {
+            return;
+        };
+        self.received += 1;
+        let Self { doors, next, .. } = self;
+        let may = |ends: &Ends| {
+            let is_ours = doors.own.contains(&(ends.table, ends.own.ip()));
+            let is_meant = ends.own.port() == doors.port && is_ours;
+            let is_let_in = is_meant && welcomes(ends.table, ends.far.ip());
+            is_let_in.then(|| {
+                *next = next.wrapping_add(1).max(1);
+                (ConnId(*next), terms(&doors.guards, ends.far.ip()))
+            })
+        };
+        let came = Arrived::read(record.vrf, packet);
+        let came = came.and_then(|it| self.streams.arrived(now, &it, may));
+        self.unread += u64::from(came.is_none());
+    }
+
+    /// Does what a speaker wants; `from` says of the far end of a flow by which table, and from
+    /// which address, it is reached.
+    pub fn carry(
+        &mut self,
+        now: Time,
+        wanted: &mut Effects,
+        from: impl Fn(&Flow) -> Option<(u32, IpAddr)>,
+    ) {
+        for flow in std::mem::take(&mut wanted.opens) {
+            self.open(now, flow, &from);
+        }
+        for (flow, octets) in wanted.sends() {
+            self.streams.write(flow.conn, octets);
+        }
+        for flow in std::mem::take(&mut wanted.closes) {
+            let is_it = |it: &Carrying| it.begins && to(&it.flow) == to(&flow);
+            let begun = || self.carried.iter().find(|(_, it)| is_it(it)).map(|(id, _)| *id);
+            let known = Some(flow.conn).filter(|id| self.carried.contains_key(id));
+            if let Some(id) = known.or_else(begun) {
+                self.carried.remove(&id);
+                self.streams.close(now, id);
+            }
+        }
+        wanted.clear();
+    }
+
+    fn open(&mut self, now: Time, flow: Flow, from: impl Fn(&Flow) -> Option<(u32, IpAddr)>) {
+        if self.carried.values().any(|it| it.begins && to(&it.flow) == to(&flow)) {
+            return;
+        }
+        let Some((table, own)) = from(&flow) else {
+            let why = "no address of this router leads to it";
+            return self.heard.push_back(Carried::Down(flow, why));
+        };
+        self.next = self.next.wrapping_add(1).max(1);
+        let id = ConnId(self.next);
+        let terms = terms(&self.doors.guards, flow.remote.ip());
+        let local = SocketAddr::new(own, 0);
+        let flow = Flow { conn: id, local, ..flow };
+        self.carried.insert(id, Carrying { flow, begins: true, partial: Vec::new() });
+        self.streams.open(now, id, table, own, flow.remote, terms);
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.door.tick(now, out);
+        self.streams.tick(now);
+    }
+
+    /// When [`Carrier::tick`] wants to be called next.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        let all = [self.door.deadline(), self.streams.deadline()];
+        all.into_iter().flatten().min()
+    }
+
+    /// Sends what is to leave, and finds out what the speaker hears: [`Carrier::next`] says it.
+    pub fn settle(&mut self, now: Time, out: &mut Effects) {
+        let (door, sent) = (&mut self.door, &mut self.sent);
+        let events = self.streams.take(now, |to, segment| {
+            *sent += 1;
+            write(to, segment, |header, part| {
+                door.send(out, PacketTo::Vrf(to.ends.table), |into| {
+                    into.extend_from_slice(header);
+                    into.extend_from_slice(part);
+                });
+            });
+        });
+        for event in events {
+            self.happened(now, event);
+        }
+    }
+
+    /// What the speaker hears next.
+    pub fn next(&mut self) -> Option<Carried> {
+        self.heard.pop_front()
+    }
+
+    fn happened(&mut self, now: Time, event: Event<ConnId>) {
+        match event {
+            Event::Connected(id) => {
+                let ends = self.streams.ends(id);
+                let Some(it) = self.carried.get_mut(&id) else { return };
+                it.begins = false;
+                it.flow.local = ends.map_or(it.flow.local, |it| it.own);
+                self.heard.push_back(Carried::Up(it.flow));
+            }
+            Event::Accepted(id) => {
+                let Some(ends) = self.streams.ends(id) else { return };
+                let number = self.doors.number;
+                let flow = Flow::to(number, Transport::Tcp, ends.own, ends.far);
+                let flow = Flow { conn: id, ..flow };
+                self.carried.insert(id, Carrying { flow, begins: false, partial: Vec::new() });
+                self.heard.push_back(Carried::Up(flow));
+            }
+            Event::Octets(id, octets) => self.octets(now, id, octets),
+            Event::Written(id, octets, left) => {
+                if let Some(it) = self.carried.get(&id) {
+                    let written = Carried::Written(it.flow, octets as u64, left as u64);
+                    self.heard.push_back(written);
+                }
+            }
+            Event::Closed(id, why) => self.ended(id, text(why)),
+        }
+    }
+
+    fn ended(&mut self, id: ConnId, why: &'static str) {
+        if let Some(it) = self.carried.remove(&id) {
+            self.heard.push_back(Carried::Down(it.flow, why));
+        }
+    }
+
+    /// Cuts a stream as the runtime does.
+    fn octets(&mut self, now: Time, id: ConnId, octets: Vec<u8>) {
+        let Some(it) = self.carried.get_mut(&id) else { return };
+        let mut buffer = std::mem::take(&mut it.partial);
+        buffer.extend(octets);
+        let mut from = 0;
+        let broken = loop {
+            let rest = &buffer[from..];
+            match (self.frame)(rest) {
+                _ if rest.is_empty() => break None,
+                Frame::Message(count) if count > 0 && count <= rest.len() => {
+                    self.heard.push_back(Carried::Octets(it.flow, rest[..count].to_vec()));
+                    from += count;
+                }
+                Frame::Message(_) | Frame::Partial => break None,
+                Frame::Broken(why) => break Some(why),
+                Frame::Skip(_) | Frame::Answer(..) => break Some("it is no message"),
+            }
+        };
+        buffer.drain(..from);
+        let broken = broken.or_else(|| (buffer.len() > PARTIAL_MAX).then_some("it has no end"));
+        if let Some(why) = broken {
+            self.streams.close(now, id);
+            return self.ended(id, why);
+        }
+        it.partial = buffer;
+    }
+
+    /// Closes the door: who made it forgets it.
+    pub fn close(&self, out: &mut Effects) {
+        self.door.close(out);
+    }
+}
+
+/// The way of a flow, whoever's number it has.
+const fn to(flow: &Flow) -> (PortId, SocketAddr) {
+    (flow.port, flow.remote)
+}
+
+/// What a far end must prove.
+fn terms(guards: &[Guard], far: IpAddr) -> Terms {
+    let guard = guard_for(guards, far.to_canonical());
+    Terms {
+        hop_limit: guard.and_then(|it| it.ttl).unwrap_or(HOP_LIMIT),
+        hop_limit_min: guard.and_then(|it| it.ttl_min).unwrap_or(0),
+        key: guard.and_then(|it| it.md5.clone()),
+    }
+}
+
+const fn text(why: Option<Why>) -> &'static str {
+    match why {
+        Some(Why::Ended) => "the far end closed the connection",
+        Some(Why::Reset) => "the far end reset the connection",
+        Some(Why::Silence) => "nobody answers",
+        Some(Why::Aborted) => "the connection was given up",
+        None => "there are too many connections",
+    }
+}
