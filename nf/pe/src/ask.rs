@@ -64,7 +64,7 @@ pub(crate) struct Asked<'a> {
     ask: &'a Ask,
 }
 
-type Serve = fn(&ProviderEdge, &Asked<'_>) -> Answered;
+type Serve = fn(&mut ProviderEdge, &Asked<'_>) -> Answered;
 
 const PROTOCOL: Parameter = Parameter::text("protocol", "only of `ospf`, or of `isis`");
 const SKIP: Parameter = Parameter::number("skip", "where the page begins");
@@ -159,7 +159,8 @@ questions! {
 
 /// What a router may be asked: this control, and the forwarder through it.
 pub fn questions() -> Vec<Question> {
-    question::listed(QUESTIONS).chain(dataplane::questions()).collect()
+    let own = question::listed(QUESTIONS).chain(bgp_stack::ask::questions());
+    own.chain(dataplane::questions()).collect()
 }
 
 impl ProviderEdge {
@@ -177,13 +178,16 @@ impl ProviderEdge {
                 if ask.path == ALARMS {
                     self.dataplane.measure(now, out);
                 }
-                Some(self.own(now, ask))
+                Some(self.own(now, ask, out))
             }
         }
     }
 
     /// What this control knows itself.
-    pub(crate) fn own(&self, now: Time, ask: &Ask) -> Answered {
+    pub(crate) fn own(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answered {
+        if let Some(answer) = self.learnt.peering.answer(now, ask, out) {
+            return answer;
+        }
         let serve = question::find(QUESTIONS, &ask.path);
         serve.ok_or_else(|| AskError::NotFound(ask.path.clone()))?(self, &Asked { now, ask })
     }
@@ -292,11 +296,12 @@ impl ProviderEdge {
         }
     }
 
-    pub(crate) fn alarms(&self, now: Time) -> Vec<Condition> {
+    pub(crate) fn alarms(&mut self, now: Time) -> Vec<Condition> {
         let mut rows = self.dataplane.alarms(now, &self.settings.pe.name);
         self.mac_alarms(now, &mut rows);
         rows.extend(self.igp(|igp| igp.alarms(now)));
         rows.extend(self.ldp(Labels::alarms));
+        rows.extend(self.learnt.peering.alarms(now));
         rows
     }
 }

@@ -1,6 +1,7 @@
 //! The `[[pe]]` section of a site file: its shape and its help (the doc comments).
 
 mod advertise;
+mod bgp;
 mod change;
 mod class;
 mod read;
@@ -9,6 +10,8 @@ mod validate;
 
 pub use advertise::{Advertise, AdvertisedPrefix, Preference};
 pub(crate) use advertise::{preferred_s, valid_s};
+pub(crate) use bgp::PORT as BGP_PORT;
+pub use bgp::{Bgp, From, Redistribute};
 pub use class::{
     Collector, Colour, Drops, Marking, PointIn, PointOut, PriorityIn, PriorityOut, Wred,
 };
@@ -88,6 +91,9 @@ pub struct Pe {
     /// LDP in the global routing table: labels for what OSPF and IS-IS learn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ldp: Option<ldp_stack::config::Ldp>,
+    /// BGP: sessions with peers, and their routes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bgp: Option<Bgp>,
     /// Files of static routes, a line each: `[vrf] prefix gateway`, relative to the site's
     /// directory. They are read when the configuration is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

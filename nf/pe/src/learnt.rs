@@ -12,6 +12,7 @@ use crate::Settings;
 use crate::compile::{Compiler, subnet_of};
 use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, network, prefix};
 use crate::labelled::{LABELS_DOOR, Labelled};
+use crate::peering::{BGP_DOOR, Peering};
 use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
 use forwarder::ToPackets;
 use igp::config::Source;
@@ -117,7 +118,7 @@ fn sections(settings: &Settings) -> Sections {
 
 /// Whether anything is learnt by a section.
 pub(crate) fn is_wanted(pe: &Pe) -> bool {
-    pe.ospf.is_some() || pe.isis.is_some() || pe.ldp.is_some()
+    pe.ospf.is_some() || pe.isis.is_some() || pe.ldp.is_some() || pe.bgp.is_some()
 }
 
 /// A learnt route that holds: whose it is, and its ways, behind the labels that are pushed.
@@ -138,6 +139,7 @@ pub(crate) struct Programmed {
 pub(crate) struct Learnt {
     pub(crate) router: Option<Router>,
     pub(crate) labelled: Labelled,
+    pub(crate) peering: Peering,
     /// Prefixes whose route in the plane is the learnt one.
     told: BTreeSet<Prefix>,
     waiting: BTreeMap<Prefix, u8>,
@@ -160,6 +162,7 @@ impl Learnt {
         Self {
             router: None,
             labelled: Labelled::new(seed.random),
+            peering: Peering::new(seed),
             told: BTreeSet::new(),
             waiting: BTreeMap::new(),
             hops: 0,
@@ -176,6 +179,7 @@ impl Learnt {
     /// A forwarder takes this control: before it is told anything, whether what stands there is
     /// to stay until all is learnt again.
     pub(crate) fn welcomed(&mut self, settings: &Settings, dataplane: &mut Dataplane) {
+        self.peering.welcomed(settings, dataplane);
         if self.router.is_some() {
             return;
         }
@@ -255,6 +259,7 @@ impl Learnt {
             router.configure(now, &sections, &around, out);
         }
         self.labelled.learn_all(now, self.router.as_ref(), out);
+        self.peering.configure(now, settings, dataplane, out);
     }
 
     /// Sees to it that there is a router, whose door is that of the protocols which it speaks.
@@ -303,6 +308,7 @@ impl Learnt {
     ) {
         match port {
             LABELS_DOOR => self.labelled.step(now, port, event, out),
+            BGP_DOOR => self.peering.step(now, port, event, out),
             _ => {
                 if let Some(router) = &mut self.router {
                     router.step(now, port, event, out);
@@ -331,11 +337,13 @@ impl Learnt {
             router.tick(now, out);
         }
         self.labelled.tick(now, out);
+        self.peering.tick(now, out);
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let router = self.router.as_ref().and_then(Router::deadline);
-        router.into_iter().chain(self.labelled.deadline()).min()
+        let others = [self.labelled.deadline(), self.peering.deadline()];
+        router.into_iter().chain(others.into_iter().flatten()).min()
     }
 
     pub(crate) fn drain(&mut self, now: Time, pe: &Pe, out: &mut Effects) {
@@ -344,6 +352,7 @@ impl Learnt {
             router.drain(now, keeps, out);
         }
         self.labelled.drain(now, out);
+        self.peering.drain(now, keeps, out);
     }
 
     /// Tells the plane what was learnt; whether everything must be said again instead.
@@ -404,11 +413,13 @@ impl Learnt {
             self.shown_at = now;
             self.shown.show(self.router.as_ref(), now);
             self.labelled.show();
+            self.peering.show();
         }
     }
 
     pub(crate) fn cells(&self) -> Vec<event::MetricCells> {
-        self.shown.cells().into_iter().chain(self.labelled.cells()).collect()
+        let own = self.shown.cells().into_iter().chain(self.labelled.cells());
+        own.chain(self.peering.cells()).collect()
     }
 
     /// Puts what was learnt beside what the section says; what of it holds.

@@ -1,10 +1,11 @@
-//! Provider edge: what a section says of a router, and what OSPF, IS-IS and LDP learn, told to the
+//! Provider edge: what a section says of a router, and what OSPF, IS-IS, LDP and BGP learn, told to the
 //! process that forwards.
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
 //!   [pe.ospf], [pe.isis] ── stack/igp ─┬→ learnt ─↑ routes, labels      doors ↕ packets
-//!   [pe.ldp] ── stack/ldp ── labelled ─┘
+//!   [pe.ldp] ── stack/ldp ── labelled ─┤
+//!   [pe.bgp] ── stack/bgp ── peering ──┘
 //! ```
 //! The forwarder is another process: when this one dies, packets go on as before. The next one
 //! says everything anew under the same numbers, and what it does not say again is removed.
@@ -18,6 +19,7 @@ pub mod config;
 mod labelled;
 mod learnt;
 mod metrics;
+mod peering;
 mod stations;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ pub use ask::questions;
 pub use compile::FileRoute;
 pub use config::{ForwarderStart, OnExit, Pe};
 pub use metrics::Metric;
+pub use peering::Metric as BgpMetric;
 
 use compile::Beside;
 use dataplane::{Channels, Dataplane, Notification};
@@ -35,6 +38,7 @@ use labelled::LABELS_DOOR;
 use learnt::{DOOR, Learnt, Programmed};
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
+use peering::BGP_DOOR;
 use runtime::{
     Answered, Ask, ChannelEvent, Effects, Flow, Frame, Function, In, Make, PortId, Running,
     RuntimeError, Seed, ShardSpec, Ticket,
@@ -179,7 +183,7 @@ impl Function for ProviderEdge {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Channel { port: port @ (DOOR | LABELS_DOOR), event } => {
+            In::Channel { port: port @ (DOOR | LABELS_DOOR | BGP_DOOR), event } => {
                 self.learnt.step(now, port, event, out);
             }
             In::Channel { port, event } => self.heard(now, port, event, out),
@@ -223,8 +227,8 @@ impl Function for ProviderEdge {
         Some(0)
     }
 
-    fn ask(&mut self, now: Time, ask: &Ask, _: &mut Effects) -> Answered {
-        self.own(now, ask)
+    fn ask(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Answered {
+        self.own(now, ask, out)
     }
 
     fn question(

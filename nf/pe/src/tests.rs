@@ -207,7 +207,7 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
     let mut edge = ProviderEdge::new(seed, Arc::new(settings));
-    let names = |edge: &ProviderEdge, now| {
+    let names = |edge: &mut ProviderEdge, now| {
         let rows = edge.alarms(now);
         let of_workers = rows.iter().filter(|row| row.subject == "pe1 worker 1");
         of_workers.map(|row| format!("{} {}", row.name, row.severity)).collect::<Vec<_>>()
@@ -225,10 +225,10 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
         hear(edge, ChannelEvent::Message(&octets));
     };
     say(&mut edge, WorkerState::Dead);
-    assert_eq!(names(&edge, now), ["worker-crashed critical"]);
+    assert_eq!(names(&mut edge, now), ["worker-crashed critical"]);
     say(&mut edge, WorkerState::Forwards);
-    assert_eq!(names(&edge, now), ["worker-crashed major"]);
+    assert_eq!(names(&mut edge, now), ["worker-crashed major"]);
     say(&mut edge, WorkerState::Hung);
-    assert_eq!(names(&edge, now), ["worker-hung critical"]);
-    assert!(names(&edge, now + Duration::from_secs(600)).is_empty());
+    assert_eq!(names(&mut edge, now), ["worker-hung critical"]);
+    assert!(names(&mut edge, now + Duration::from_secs(600)).is_empty());
 }

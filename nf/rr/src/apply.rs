@@ -16,7 +16,7 @@ impl Reflector {
             self.begin_anew(now, out);
         }
         self.change_caches(now, &old, out);
-        let policies = self.speaker.set_policies(&next.speaker());
+        let policies = self.tables(|it| it.set_policies(&next.speaker()));
         // What stations were told of the tables behind the policies is another now.
         let is_told = self.stations.listen_to(BmpTable::PostPolicy);
         let families = |of: &Rr| of.speaker().families();
@@ -26,14 +26,6 @@ impl Reflector {
         if let Some(change) = policies {
             let is_rebound = !change.rebound.is_empty();
             stations_begin_anew |= is_rebound && self.stations.listen_to(BmpTable::AdjRibOut);
-            for (id, [import, export]) in &change.rebound {
-                self.rib.renumber(*id, *import, *export);
-            }
-            let table = Arc::clone(self.speaker.policies()) as Arc<dyn rib::Policy>;
-            self.rib.set_policy(Some(table), &change.numbers, &change.numbers);
-            let judged = |import: &u32| change.numbers.contains(import);
-            let others = change.rebound.iter().filter(|(_, [import, _])| !judged(import));
-            others.for_each(|(id, _)| self.rib.judge_anew(*id));
         }
         if old.distances() != next.distances() {
             self.rib.set_metrics(next.distances());

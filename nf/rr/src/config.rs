@@ -112,15 +112,8 @@ impl Rr {
     #[must_use]
     pub fn interruptions(&self, next: &Self) -> Vec<Issue> {
         let found = self.speaker().interruptions(&next.speaker(), !self.is_same(next));
-        let groups = found.restarting_groups.iter();
-        let groups = groups.map(|it| format!("those from the ranges of {it}"));
-        let restarting: Vec<String> = found.restarting.iter().cloned().chain(groups).collect();
-        let ranges = found.ending_ranges.iter().map(|it| format!("those from {it}"));
-        let ending: Vec<String> = found.ending.iter().cloned().chain(ranges).collect();
-        let said = [("restart", restarting), ("end", ending)].into_iter();
-        let said = said.filter_map(|(verb, it)| interrupted("session", "sessions", verb, &it));
         let feeds = [self.interrupted_stations(next), self.interrupted_caches(next)];
-        let said = said.chain(feeds.into_iter().flatten());
+        let said = found.sentences().into_iter().chain(feeds.into_iter().flatten());
         said.map(|what| Issue::new("name", what, "")).collect()
     }
 
@@ -169,12 +162,5 @@ impl Rr {
         let said = said.into_iter();
         said.filter_map(|(verb, it)| interrupted("RPKI session", "RPKI sessions", verb, &it))
             .collect()
-    }
-
-    /// Peers and groups of another AS of which something is refused since no policy is named
-    /// (RFC 8212): the path of the name, and what, in words.
-    #[must_use]
-    pub fn refused_by_default(&self) -> Vec<(String, &'static str)> {
-        self.speaker().refused_by_default()
     }
 }

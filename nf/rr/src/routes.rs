@@ -15,16 +15,18 @@ impl Reflector {
     pub(crate) fn follow(&mut self, now: Time, bytes: &[u8], out: &mut Effects) {
         while let Some(wanted) = self.speaker.next(now, bytes, out) {
             self.has_work |= !matches!(wanted, Out::Sent(_));
-            match wanted {
-                Out::Update(id, message) => self.update(now, id, message, out),
-                Out::Up(id, session) => self.up(now, id, &session),
-                Out::Down(id, session) => self.down(now, id, &session),
-                Out::Refresh(id, family, kind) => self.rib.refresh(id, family, kind),
-                Out::LongLived(id, families) => self.rib.long_lived(id, families),
-                Out::Purge(id, families) => self.rib.purge(id, families),
-                Out::Written(id, octets, left) => self.written(id, octets, left),
-                Out::Limits(id) => self.check_limits(now, id, out),
-                Out::Sent(sent) => self.trail.sent(now, &sent),
+            match &wanted {
+                Out::Update(id, message) => {
+                    self.update(now, *id, message, out);
+                    continue;
+                }
+                Out::Sent(sent) => self.trail.sent(now, sent),
+                Out::Down(id, session) => self.down(now, *id, session),
+                _ => {}
+            }
+            self.tables(|it| it.take(now, &wanted, out));
+            if let Out::Up(id, session) = &wanted {
+                self.up(now, *id, session);
             }
         }
         self.publish_counts();
@@ -36,7 +38,6 @@ impl Reflector {
         let (peer, asn) = (self.speaker.name_of(id), session.negotiated.peer.asn);
         let address = session.neighbour.address;
         tracing::info!(target: "bgp", function, peer, %address, asn, "the session stands");
-        self.rib.up(now, id, session.neighbour.clone(), &session.negotiated);
         self.stations_peer_up(now, id);
         self.trail.up(now, &self.speaker, id, session);
         self.recording.up(now, self.config.asn, session);
@@ -50,7 +51,6 @@ impl Reflector {
         self.trail.down(now, session);
         self.stations_peer_down(now, id, session);
         self.recording.down(now, self.config.asn, session);
-        self.rib.down(id, session.retained);
     }
 
     /// An UPDATE came.
@@ -58,39 +58,12 @@ impl Reflector {
         self.metrics.add(Metric::UpdatesIn, 1);
         let peer = self.speaker.peers().get(id);
         self.recording.update(now, self.config.asn, peer, message);
-        match self.rib.update(id, message) {
-            Ok(read) => {
-                self.metrics.add(Metric::RoutesIn, u64::from(read.announced));
-                self.metrics.add(Metric::WithdrawnIn, u64::from(read.withdrawn));
-                self.tell_update(now, id, message, read.violation.is_some());
-                if let Some(violation) = read.violation {
-                    self.speaker.tolerate(now, id, &violation);
-                }
-                if let Some(family) = read.end_of_rib {
-                    self.speaker.end_of_rib(now, id, family, out);
-                }
-            }
-            Err(violation) => self.speaker.refuse_update(now, id, &violation, message, out),
+        let taken = self.tables(|it| it.take(now, &Out::Update(id, message), out));
+        if !taken.is_refused {
+            self.metrics.add(Metric::RoutesIn, u64::from(taken.announced));
+            self.metrics.add(Metric::WithdrawnIn, u64::from(taken.withdrawn));
+            self.tell_update(now, id, message, taken.is_faulty);
         }
-        // What the UPDATE led to may have ended the session.
-        let peer = self.speaker.peers().get(id).filter(|it| it.up.is_some());
-        if peer.is_some_and(|it| it.settings.has_limits()) {
-            self.check_limits(now, id, out);
-        }
-    }
-
-    fn check_limits(&mut self, now: Time, id: PeerId, out: &mut Effects) {
-        let rib = &self.rib;
-        let routes = |family| u64::from(rib.received(id, family));
-        self.speaker.check_limits(now, id, routes, || rib.attribute_octets(id), out);
-    }
-
-    /// The kernel took octets of the connection of a peer; `left` wait.
-    fn written(&mut self, id: PeerId, octets: u64, left: u64) {
-        // What the session said itself counts as if it were routes: where nothing waits any more,
-        // the rib is told so, and the difference is gone.
-        let taken = if left == 0 { self.rib.waiting(id) } else { octets };
-        self.rib.written(id, taken);
     }
 
     /// Lets the rib work for a while; what it has to say leaves.

@@ -35,6 +35,14 @@ impl Speaker {
         self.tell(now, id, In::Accepted(connection), out);
     }
 
+    /// Whether a connection from an address would be heard: it is a peer's, or lies in a range.
+    #[must_use]
+    pub fn welcomes(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let is_peer = self.peers.of_address(address).is_some();
+        is_peer || self.resolved.ranges.iter().any(|range| range.has(address))
+    }
+
     /// Makes a peer of an address that lies in a range.
     fn welcome(&mut self, now: Time, address: IpAddr) -> Option<PeerId> {
         let address = address.to_canonical();

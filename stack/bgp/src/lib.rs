@@ -1,5 +1,6 @@
 //! A BGP speaker for any function: peers, their connections and sessions (RFC 4271), policies,
-//! limits, and its part of the configuration. It owns no routes.
+//! limits, and its part of the configuration. It owns no routes. What an operator asks of it and of
+//! its owner's tables is here as well ([`ask`]).
 //!
 //! ```text
 //!             ┌───────────────────────── Speaker ─────────────────────────┐
@@ -22,6 +23,8 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod alarms;
+pub mod ask;
 mod clock;
 pub mod config;
 mod configure;
@@ -38,7 +41,9 @@ mod policy_table;
 mod received;
 mod sessions;
 mod speaker;
+mod tables;
 
+pub use alarms::alarm;
 pub use departed::{DEPARTED_MAX, Departed};
 pub use effects::{Counts, Ended, Established, In, Out, PolicyChange, Sent};
 pub use framing::frame;
@@ -46,3 +51,4 @@ pub use metrics::{PeerMetric, PeerTable, RouteCounts, peer_table};
 pub use peers::{Connection, Ending, Held, Peer, Peers};
 pub use policy_table::{PolicyTable, Validate};
 pub use speaker::Speaker;
+pub use tables::{Beside, Tables, Taken};

@@ -178,7 +178,7 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
 /// Whose a question is, by its first word; what many kinds have is not here.
 const OWNERS: [(&str, &str); 23] = [
     ("applications", SGC),
-    ("bgp", "route reflectors ([[rr]])"),
+    ("bgp", "route reflectors ([[rr]]) and provider edges ([[pe]])"),
     ("blacklist", SSC),
     ("calls", SSC),
     ("cluster", SGC),

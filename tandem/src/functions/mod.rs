@@ -12,11 +12,13 @@ mod forwarder;
 mod head;
 mod ipsmgw;
 mod msc;
+mod passwords;
 mod pe;
 mod rr;
 mod running;
 mod sas;
 mod sgc;
+mod speaker;
 mod ssc;
 
 pub use described::{ROWS, Row, described};

@@ -6,7 +6,7 @@ mod words;
 pub use words::{forwarder_away, forwarder_questions};
 
 use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare};
-use super::{Head, Kind, StartContext, Started, first_changed};
+use super::{Head, Kind, StartContext, Started, first_changed, passwords, speaker};
 use crate::metrics::{Part, cells_of};
 use ::igp::Protocol;
 use ::igp::config::{Isis, KeyChain, KeyChains, Ospf};
@@ -30,6 +30,7 @@ const FILE_ROUTES_MAX: usize = 16_000_000;
 impl Kind for Pe {
     type Function = ProviderEdge;
     type Words = words::PeWords;
+    const PEERS: Option<(&'static str, &'static str)> = Some(("bgp/summary", "peer"));
 
     fn questions() -> Vec<Question> {
         pe::questions()
@@ -39,7 +40,8 @@ impl Kind for Pe {
         let mut own = vec![cells_of::<pe::Metric>()];
         own.extend(dataplane::empty_tables());
         let (igp, ldp) = (::igp::empty_tables(), ldp_stack::empty_tables());
-        vec![("Provider edge", own), ("OSPF and IS-IS", igp), ("LDP", ldp)]
+        let bgp = vec![cells_of::<pe::BgpMetric>(), bgp_stack::peer_table().cells()];
+        vec![("Provider edge", own), ("OSPF and IS-IS", igp), ("LDP", ldp), ("BGP", bgp)]
     }
 
     fn awaited(client: &Client, function: &str) -> Option<String> {
@@ -58,6 +60,10 @@ impl Kind for Pe {
         Vec::new()
     }
 
+    fn holds_passwords(&self) -> bool {
+        self.bgp.as_ref().is_some_and(|it| passwords::stand_in(&it.group, &it.peer))
+    }
+
     fn starts_programs(&self) -> bool {
         self.forwarder == ForwarderStart::Own
     }
@@ -72,13 +78,22 @@ impl Kind for Pe {
             Some(unread.issue(format!("route_files[{n}]")))
         });
         let keys = key_files(self).filter_map(|file| igp_keys(directory, file).err());
-        unusable.into_iter().chain(unread).chain(keys).collect()
+        let bgp = self.bgp.iter().flat_map(|it| {
+            let issues = passwords::unusable(&it.group, &it.peer, directory);
+            issues.into_iter().map(|it| it.under("bgp"))
+        });
+        unusable.into_iter().chain(unread).chain(keys).chain(bgp).collect()
     }
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let mut found = foreign(&self.name, self.key_file.is_some(), "name", "key_file", directory);
         found.extend(absent(&self.port, self.forwarder));
         found.extend(self.ospf.iter().flat_map(Ospf::exposures).map(|it| it.under("ospf")));
+        if let Some(bgp) = &self.bgp {
+            let listens = bgp.listens();
+            let open = speaker::exposures(&bgp.speaker(&listens), directory);
+            found.extend(open.into_iter().map(|it| it.under("bgp")));
+        }
         found
     }
 
@@ -158,6 +173,9 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     let launch = launch(&wanted, directory).map_err(|unusable| unusable.issue("key_file"))?;
     let mut pe = section.clone();
     locate_sockets(&mut pe.port, directory);
+    if let Some(bgp) = &mut pe.bgp {
+        passwords::read(&mut bgp.group, &mut bgp.peer, directory).map_err(|it| it.under("bgp"))?;
+    }
     let (mut ospf_keys, mut isis_keys) = (KeyChains::new(), KeyChains::new());
     for file in key_files(section) {
         let (of, name) = (file.0, file.2.to_owned());

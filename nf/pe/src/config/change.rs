@@ -81,7 +81,8 @@ impl Pe {
         let isis = self.isis.iter().flat_map(|it| it.interruptions(new.isis.as_ref()));
         let all = ports.chain(said.into_iter().flatten()).chain(self.readdressed(new));
         let ldp = self.ldp.iter().flat_map(|it| it.interruptions(new.ldp.as_ref()));
-        let all = all.chain(ospf).chain(isis).chain(ldp);
+        let bgp = self.bgp.iter().flat_map(|it| it.interruptions(new.bgp.as_ref()));
+        let all = all.chain(ospf).chain(isis).chain(ldp).chain(bgp);
         all.map(|what| Issue::new("name", what, "")).collect()
     }
 

@@ -62,6 +62,11 @@ impl Pe {
             ldp.validate("ldp", &self.known_links(), &self.global_addresses(), issues);
             self.validate_given(ldp, issues);
         }
+        if let Some(bgp) = &self.bgp {
+            let mut own = Vec::new();
+            bgp.validate(&self.global_addresses(), &mut own);
+            issues.extend(own.into_iter().map(|it| it.under("bgp")));
+        }
     }
 
     /// Interfaces as OSPF asks for them.
@@ -78,7 +83,7 @@ impl Pe {
     }
 
     /// Addresses of the global table.
-    fn global_addresses(&self) -> Vec<IpAddr> {
+    pub(crate) fn global_addresses(&self) -> Vec<IpAddr> {
         let routed = self.interface.iter();
         let routed = routed.filter(|it| it.vrf.is_none() && !self.carries_frames(&it.name));
         let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text));

@@ -229,7 +229,7 @@ fn the_lowest_distance_holds_and_what_waits_comes_back_when_nothing_is_learnt_an
     assert_eq!(gateways(&world), [Some(STATIC), Some(PEER), Some(PEER)]);
     // What is asked says the same.
     let ask = Ask { path: "igp/routes".to_owned(), params: BTreeMap::new() };
-    let rows = world.edge.own(world.now, &ask).expect("routes");
+    let rows = world.edge.own(world.now, &ask, &mut Effects::default()).expect("routes");
     let rows = rows["rows"].as_array().expect("a page").iter();
     let held: Vec<_> = rows.map(|it| (it["prefix"].clone(), it["held_by"].clone())).collect();
     let wanted = [

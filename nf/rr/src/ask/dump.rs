@@ -1,9 +1,9 @@
 //! The tables as an MRT file (RFC 6396, RFC 8050), a page at a time.
 
 use super::Answer;
-use super::routes::wrong;
 use crate::Reflector;
 use bgp::family::Family;
+use bgp_stack::ask::{hex, wrong};
 use machine::Time;
 use mrt::{Path, RibRecord};
 use question::rows;
@@ -97,7 +97,7 @@ impl Reflector {
             }
         }
         let next = (cursor.family < Family::ALL.len()).then(|| cursor.text());
-        Ok(DumpPage { octets: super::routes::hex(&octets), next })
+        Ok(DumpPage { octets: hex(&octets), next })
     }
 
     /// The peers by their place, and a digest of them.

@@ -1,10 +1,10 @@
 //! Caches of validated prefixes, and what they say, as they are shown.
 
 use super::Answer;
-use super::routes::{key_of, prefix, wrong};
 use crate::origins::{Cache, Origins};
 use bgp::codec::Asn;
 use bgp::family::{Ipv4Prefix, Ipv6Prefix};
+use bgp_stack::ask::{key_of, prefix, wrong};
 use machine::Time;
 use question::rows;
 use rpki::Phase;

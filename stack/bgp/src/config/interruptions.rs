@@ -1,6 +1,7 @@
 //! What another configuration does to the sessions of this one, said before it is made to run.
 
 use super::{Change, PeerSettings, Section};
+use config::interrupted;
 
 /// Sessions that another configuration interrupts, by the names of their peers. What is not named
 /// goes on.
@@ -14,6 +15,20 @@ pub struct Interruptions {
     pub restarting_groups: Vec<String>,
     /// Ranges whose peers end.
     pub ending_ranges: Vec<String>,
+}
+
+impl Interruptions {
+    /// A sentence for those that begin again, and one for those that end.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let groups = self.restarting_groups.iter();
+        let groups = groups.map(|it| format!("those from the ranges of {it}"));
+        let restarting: Vec<String> = self.restarting.iter().cloned().chain(groups).collect();
+        let ranges = self.ending_ranges.iter().map(|it| format!("those from {it}"));
+        let ending: Vec<String> = self.ending.iter().cloned().chain(ranges).collect();
+        let said = [("restart", restarting), ("end", ending)].into_iter();
+        said.filter_map(|(verb, it)| interrupted("session", "sessions", verb, &it)).collect()
+    }
 }
 
 impl Section<'_> {

@@ -80,7 +80,8 @@ impl Section<'_> {
 
     /// What peers and ranges must prove. Who need prove nothing is named only where it lies in a
     /// range that must: of several prefixes the longest counts.
-    fn guards(&self) -> Vec<Guard> {
+    #[must_use]
+    pub fn guards(&self) -> Vec<Guard> {
         let entries = self.proofs();
         let is_open = |it: &Entry| it.password.is_none() && it.hops.is_none();
         let outer: Vec<Range> =

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use client::complete::{Name, functions, functions_and_peers, names, peers};
 use client::{
-    Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, function_or_address, output,
+    Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, function_or_address, only, output,
     query, segment,
 };
 use serde_json::{Value, json};
@@ -14,8 +14,10 @@ use std::io::{BufWriter, Write as _};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// The kind of function that these words are of.
-const KIND: &str = "rr";
+/// The kinds of functions that these words are of.
+const KINDS: [&str; 2] = ["rr", "pe"];
+/// The kind that has feeds and dumps.
+const REFLECTOR: &str = "rr";
 /// Rows that one question brings.
 const PAGE: u64 = 1_000;
 /// Routes that are asked for, to be sorted for people.
@@ -25,7 +27,7 @@ const DUMP_OCTETS_MAX: u64 = 256 << 30;
 /// Pages in a row that hold nothing and name a next one, at most: a table has gaps, but an end.
 const EMPTY_MAX: u32 = 10_000;
 
-/// The words of route reflectors.
+/// The words of what speaks BGP: route reflectors and provider edges.
 #[derive(Debug, Subcommand)]
 pub enum RrWords {
     /// BGP: peers, routes, update groups; without more, a summary of the peers.
@@ -60,7 +62,7 @@ pub enum BgpCommand {
     /// All paths of the route that covers a prefix, and why the best one is it.
     #[command(allow_missing_positional = true)]
     Route {
-        /// Name of the function; absent: the only route reflector.
+        /// Name of the function; absent: the only one with BGP.
         #[arg(add = functions())]
         function: Option<String>,
         /// A prefix or an address; in other families a text that the route is shown with.
@@ -78,7 +80,7 @@ pub enum BgpCommand {
     /// Write the tables to a file (MRT, TABLE_DUMP_V2).
     #[command(allow_missing_positional = true)]
     Dump {
-        /// Name of the function; absent: the only route reflector.
+        /// Name of the function; absent: the only one with BGP.
         #[arg(add = functions())]
         function: Option<String>,
         /// The file; there must be none.
@@ -88,14 +90,14 @@ pub enum BgpCommand {
     Bmp(Of),
     /// Ask the caches of validated prefixes now.
     RpkiRefresh {
-        /// Name of the function; absent: the only route reflector.
+        /// Name of the function; absent: the only one with BGP.
         #[arg(add = functions())]
         function: Option<String>,
     },
     /// The validated prefixes that cover a prefix.
     #[command(allow_missing_positional = true)]
     Origin {
-        /// Name of the function; absent: the only route reflector.
+        /// Name of the function; absent: the only one with BGP.
         #[arg(add = functions())]
         function: Option<String>,
         /// A prefix or an address.
@@ -115,7 +117,7 @@ pub enum BgpCommand {
     Enable(OfPeer),
     /// Forget a peer that came from a range and is away, with its alarm; without an address all.
     Forget {
-        /// Name of the function; absent: the only route reflector.
+        /// Name of the function; absent: the only one with BGP.
         #[arg(add = functions())]
         function: Option<String>,
         /// Its address.
@@ -127,7 +129,7 @@ pub enum BgpCommand {
 /// Which routes.
 #[derive(Debug, Args)]
 pub struct BgpRoutes {
-    /// Name of the function; absent: the only route reflector.
+    /// Name of the function; absent: the only one with BGP.
     #[arg(add = functions())]
     pub function: Option<String>,
     /// The family; absent: ipv4-unicast.
@@ -213,10 +215,10 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", &listings::CACHES),
         BgpCommand::Bmp(of) => asked(client, form, of.function, "bgp/bmp", &listings::STATIONS),
         BgpCommand::Dump { function, file } => {
-            dump(client, &client.function(KIND, function)?, &file)
+            dump(client, &client.function(REFLECTOR, function)?, &file)
         }
         BgpCommand::RpkiRefresh { function } => {
-            let function = client.function(KIND, function)?;
+            let function = client.function(REFLECTOR, function)?;
             let path = format!("/api/v1/functions/{}/bgp/rpki-refresh", segment(&function));
             let whole = client.post(&path, &json!({}))?;
             output::rows(form, &whole, rows_of(&whole), &listings::CACHES)
@@ -240,26 +242,47 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
                 _ => ("", format!("the session of {name} begins anew")),
             };
             let order = json!({ "how": how, "text": peer.text });
-            act(client, form, action("bgp/clear", peer.peer, order), &what)
+            act(client, form, action(client, "bgp/clear", peer.peer, order)?, &what)
         }
         BgpCommand::Shutdown(BgpPeer { peer, text }) => {
             let name = &peer.peer;
             let what = format!("the session of {name} is shut down until `bgp enable {name}`");
-            act(client, form, action("bgp/shutdown", peer, json!({ "text": text })), &what)
+            let order = json!({ "text": text });
+            act(client, form, action(client, "bgp/shutdown", peer, order)?, &what)
         }
         BgpCommand::Enable(peer) => {
             let what = format!("the session of {} may stand again", peer.peer);
-            act(client, form, action("bgp/enable", peer, json!({})), &what)
+            act(client, form, action(client, "bgp/enable", peer, json!({}))?, &what)
         }
         BgpCommand::Forget { function, address } => {
             let (function, address) = function_or_address(function, address);
-            let function = client.function(KIND, function)?;
+            let function = speaker(client, function)?;
             let path = format!("/api/v1/functions/{}/bgp/forget", segment(&function));
             let order = address.map_or_else(|| json!({}), |peer| json!({ "peer": peer }));
             let answer = client.post(&path, &order)?;
             output::sheet(form, &answer, |_, answer| listings::forgotten(answer))
         }
     }
+}
+
+/// The function that is meant: the one that was named, or the only one that speaks BGP.
+fn speaker(client: &Client, named: Option<String>) -> Result<String, Exit> {
+    if let Some(name) = named {
+        return Ok(name);
+    }
+    let all = client.functions()?.into_iter();
+    let all = all.filter(|(_, kind)| KINDS.contains(&kind.as_str()));
+    let mut all: Vec<String> = all.map(|(name, _)| name).collect();
+    if all.len() > 1 {
+        // An edge has BGP or has not.
+        let mut speaking = Vec::new();
+        for name in all {
+            let path = format!("/api/v1/functions/{}/bgp/families", segment(&name));
+            speaking.extend(client.find(&path)?.map(|_| name));
+        }
+        all = speaking;
+    }
+    if all.is_empty() { client.function(REFLECTOR, None) } else { only(&all) }
 }
 
 fn rows_of(value: &Value) -> &[Value] {
@@ -274,7 +297,7 @@ fn rows(
     what: &str,
     listing: &Listing,
 ) -> Result<(), Exit> {
-    let function = client.function(KIND, function)?;
+    let function = speaker(client, function)?;
     let whole = client.get(&format!("/api/v1/functions/{}/bgp/{what}", segment(&function)))?;
     output::rows(form, &whole, rows_of(&whole), listing)
 }
@@ -282,7 +305,7 @@ fn rows(
 /// All there is to say about a peer: a sheet for people.
 fn peer(client: &Client, form: Output, of: &OfPeer) -> Result<(), Exit> {
     let query = query(&[("peer", Some(of.peer.clone()))]);
-    let function = client.function(KIND, of.function.clone())?;
+    let function = speaker(client, of.function.clone())?;
     let path = format!("/api/v1/functions/{}/bgp/peer{query}", segment(&function));
     output::sheet(form, &client.get(&path)?, |look, rows| listings::sheet(look, &rows[0]))
 }
@@ -380,7 +403,7 @@ fn reflector_and_family(client: &Client, wanted: &BgpRoutes) -> Result<(String, 
         )));
     }
     let family = family.map_or("ipv4-unicast", String::as_str).to_owned();
-    Ok((client.function(KIND, function)?, family))
+    Ok((speaker(client, function)?, family))
 }
 
 /// Prints the wanted rows and how many more there are.
@@ -415,7 +438,7 @@ fn listed(
 fn received(client: &Client, form: Output, wanted: &BgpReceived) -> Result<(), Exit> {
     let names = || Ok(client.functions()?.into_iter().map(|(name, _)| name).collect());
     let (function, peer, family) = whose(wanted, names)?;
-    let function = client.function(KIND, function)?;
+    let function = speaker(client, function)?;
     let filters = [
         ("family", Some(family.unwrap_or_else(|| "ipv4-unicast".to_owned()))),
         ("received", Some(peer)),
@@ -440,9 +463,15 @@ fn whose(
     })
 }
 
-/// What this function is told of a peer.
-const fn action(path: &str, of: OfPeer, order: Value) -> Action<'_> {
-    Action { kind: KIND, path, of, order }
+/// What a function is told of a peer.
+fn action<'a>(
+    client: &Client,
+    path: &'a str,
+    mut of: OfPeer,
+    order: Value,
+) -> Result<Action<'a>, Exit> {
+    of.function = Some(speaker(client, of.function)?);
+    Ok(Action { kind: REFLECTOR, path, of, order })
 }
 
 #[cfg(test)]

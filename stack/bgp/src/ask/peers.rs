@@ -1,12 +1,12 @@
 //! Peers, as they are shown.
 
 use super::Answer;
-use crate::Reflector;
+use crate::Tables;
+use crate::config::Limit;
+use crate::{Connection, Departed, Ending, Held, Peer};
 use bgp::codec::{MessageType, Offer};
 use bgp::family::{Family, FamilySet};
 use bgp::{ConnectionId, Negotiated, PeerAs};
-use bgp_stack::config::Limit;
-use bgp_stack::{Connection, Departed, Ending, Held, Peer};
 use machine::Time;
 use question::rows;
 use rib::PeerId;
@@ -215,7 +215,7 @@ fn state(peer: &Peer) -> &'static str {
     }
 }
 
-impl Reflector {
+impl Tables<'_> {
     /// A row for each peer, by address.
     pub(super) fn show_summary(&mut self, now: Time) -> Vec<BgpSummaryRow> {
         self.speaker.forget_expired(now);
@@ -228,7 +228,7 @@ impl Reflector {
 
     /// A peer that came from a range and is away.
     fn away(&self, it: &Departed) -> BgpSummaryRow {
-        let kind = match (it.asn == Some(self.config.asn), it.client) {
+        let kind = match (it.asn == Some(self.asn), it.client) {
             (true, true) => "client",
             (true, false) => "non-client",
             (false, _) => "external",
@@ -306,7 +306,7 @@ impl Reflector {
     /// The AS that a peer is to have, as its configuration says.
     fn expected_asn(&self, peer: &Peer) -> Option<u32> {
         match peer.settings.session.peer_as {
-            PeerAs::Internal => Some(self.config.asn),
+            PeerAs::Internal => Some(self.asn),
             PeerAs::Is(asn) => Some(asn),
             PeerAs::External | PeerAs::Any => None,
         }
@@ -315,7 +315,7 @@ impl Reflector {
     fn kind(&self, peer: &Peer) -> &'static str {
         let is_internal = match &peer.negotiated {
             Some(negotiated) => negotiated.is_internal(),
-            None => peer.settings.session.peer_as.admits(self.config.asn, self.config.asn),
+            None => peer.settings.session.peer_as.admits(self.asn, self.asn),
         };
         match (is_internal, peer.settings.client) {
             (true, true) => "client",

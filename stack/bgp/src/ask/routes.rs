@@ -2,7 +2,7 @@
 //! sessions waiting.
 
 use super::Answer;
-use crate::Reflector;
+use crate::Tables;
 use bgp::codec::{
     AsPath, AttributeType, Attributes, Community, ExtendedCommunity, LargeCommunity, Origin,
     SegmentKind, aigp_metric,
@@ -124,7 +124,9 @@ struct Question {
     limit: usize,
 }
 
-pub(super) fn wrong(what: &str) -> AskError {
+/// A parameter is none.
+#[must_use]
+pub fn wrong(what: &str) -> AskError {
     AskError::BadParameter(what.to_owned())
 }
 
@@ -142,7 +144,8 @@ fn family(ask: &Ask) -> Result<Family, AskError> {
 }
 
 /// Reads a prefix; an address is one of full length.
-pub(super) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
+#[must_use]
+pub fn prefix(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
         None => (text, None),
@@ -154,7 +157,8 @@ pub(super) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
 }
 
 /// The key of a plain prefix.
-pub(super) fn key_of(address: IpAddr, length: u8) -> Option<Vec<u8>> {
+#[must_use]
+pub fn key_of(address: IpAddr, length: u8) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(17);
     match address {
         IpAddr::V4(address) => Ipv4Prefix::new(address, length)?.write(&mut key),
@@ -211,7 +215,7 @@ impl Question {
     }
 }
 
-impl Reflector {
+impl Tables<'_> {
     fn asked_peer(&self, ask: &Ask, key: &str) -> Result<Option<PeerId>, AskError> {
         let Some(name) = ask.params.get(key) else { return Ok(None) };
         let found = self.speaker.peers().find(name);
@@ -348,8 +352,7 @@ impl Reflector {
     /// What the caches say of a path, as it came.
     fn validity(&self, family: Family, route: &RouteView, path: &PathView) -> Option<&'static str> {
         let attributes = path.came_with.as_ref().map_or(&path.attributes, |(came, _)| came);
-        let validity = self.origins.records.validity(family, &route.key, attributes);
-        validity.map(rpki::Validity::name)
+        self.beside.validity(family, &route.key, attributes)
     }
 
     /// What a policy may change of a path, as it is now.
@@ -373,7 +376,7 @@ impl Reflector {
         let value = |kind| attributes.value(kind);
         let origin = value(AttributeType::Origin).and_then(|it| Origin::of(*it.first()?));
         BgpPathRow {
-            peer: self.speaker.name_of(path.peer).to_owned(),
+            peer: self.member(path.peer),
             path_id: path.path_id,
             best: path.loses_by.is_none() && !path.is_refused,
             refused: path.is_refused,
@@ -401,10 +404,7 @@ impl Reflector {
 
     /// The name of a peer of the rib, which may be a station.
     fn member(&self, id: PeerId) -> String {
-        match crate::stations::watching(id).and_then(|(at, _)| self.stations.all.get(at)) {
-            Some(station) => format!("station {}", station.section.name),
-            None => self.speaker.name_of(id).to_owned(),
-        }
+        self.beside.name_of(id).unwrap_or_else(|| self.speaker.name_of(id).to_owned())
     }
 
     fn cohorts(&self, number: usize, group: &GroupView) -> Vec<CohortRow> {
@@ -513,6 +513,8 @@ fn types(attributes: &Attributes<'_>) -> Vec<String> {
     attributes.flatten().map(|attribute| name(attribute.number)).collect()
 }
 
-pub(super) fn hex(octets: &[u8]) -> String {
+/// Octets in hexadecimal.
+#[must_use]
+pub fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
