@@ -29,7 +29,7 @@ pub(crate) const BGP_DOOR: PortId = PortId(4);
 /// The flows of who connects.
 const ACCEPTED: PortId = PortId(15);
 /// The class of its packets, and its share of the door's rings.
-const CLASS: (&str, u16) = ("bgp", 2_048);
+const CLASS: (&str, u16) = ("bgp", 512);
 /// Connections at most: two of each peer while they collide.
 const CONNECTIONS_MAX: usize = 2 * bgp_stack::config::PEERS_MAX;
 /// What the tables do in one tick at most, in routes: packets are taken between two.

@@ -141,7 +141,7 @@ impl Peer {
         Self { host, folder, processes: Vec::new(), _kept: kept }
     }
 
-    fn start(&mut self, program: &str, arguments: &[&str]) {
+    pub fn start(&mut self, program: &str, arguments: &[&str]) {
         let name = Path::new(program).file_name().unwrap().to_string_lossy().into_owned();
         let spec = ProcessSpec {
             namespace: Some(self.host.namespace.name().to_owned()),
