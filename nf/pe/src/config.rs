@@ -7,6 +7,7 @@ mod class;
 mod read;
 mod service;
 mod validate;
+mod vpn;
 
 pub use advertise::{Advertise, AdvertisedPrefix, Preference};
 pub(crate) use advertise::{preferred_s, valid_s};
@@ -156,6 +157,17 @@ pub struct Vrf {
     /// `uniform`.
     #[serde(default)]
     pub tunnel: Tunnel,
+    /// Route distinguisher: `65000:1` or `192.0.2.1:1`. BGP tells its subnets and static routes
+    /// with it (RFC 4364, families `vpnv4-unicast` and `vpnv6-unicast`), and with a label: `label`,
+    /// or one of `vpn_labels` of BGP. Absent: it has no part in that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rd: Option<String>,
+    /// Route targets whose routes it takes: `65000:1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub import_targets: Vec<String>,
+    /// Route targets that its routes are told with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub export_targets: Vec<String>,
 }
 
 /// Whether the source of a packet must be reachable (RFC 3704).

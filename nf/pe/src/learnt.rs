@@ -12,7 +12,7 @@ use crate::Settings;
 use crate::compile::{Compiler, subnet_of};
 use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, network, prefix};
 use crate::labelled::{LABELS_DOOR, Labelled};
-use crate::peering::{BGP_DOOR, Peering};
+use crate::peering::{BGP_DOOR, BgpRoute, Peering};
 use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
 use forwarder::ToPackets;
 use igp::config::Source;
@@ -63,10 +63,9 @@ impl Hops for Editing<'_, '_> {
     }
 }
 
-/// The hop of a learnt route: one way, or flows shared among equal ones, each behind the label that
-/// the next router wants, if it wants one.
-pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
-    let mut each = ways.iter().map(|(way, label)| {
+/// The hops of equal ways, each behind the label that the next router wants, if it wants one.
+pub(crate) fn members_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> Vec<(u32, u32)> {
+    let each = ways.iter().map(|(way, label)| {
         let (interface, labels) = (way.interface, Vec::<u32>::new());
         let gateway = Some(way.gateway);
         let name = format!("via {interface} {gateway:?} {labels:?}");
@@ -76,7 +75,12 @@ pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
         let push = Push { over, labels, tunnel, ..Push::default() };
         hops.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
     });
-    let members: Vec<(u32, u32)> = each.by_ref().map(|hop| (hop, 1)).collect();
+    each.map(|hop| (hop, 1)).collect()
+}
+
+/// The hop of a learnt route: one way, or flows shared among equal ones.
+pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
+    let members = members_of(ways, hops);
     match &members[..] {
         [(only, _)] => *only,
         _ => {
@@ -94,14 +98,16 @@ pub(crate) fn key_of(to: Prefix) -> (u32, IpAddr, u8) {
 /// Routes of the section that may wait behind learnt ones, with their distances.
 pub(crate) fn waiting(pe: &Pe) -> BTreeMap<Prefix, u8> {
     let ospf = pe.ospf.iter().map(|it| it.distance);
-    let Some(lowest) = ospf.chain(pe.isis.iter().map(|it| it.distance)).min() else {
+    let bgp = pe.bgp.iter().map(|it| it.distance_external.min(it.distance_internal));
+    let all = ospf.chain(pe.isis.iter().map(|it| it.distance)).chain(bgp);
+    let Some(lowest) = all.min() else {
         return BTreeMap::new();
     };
     let behind = pe.route.iter().filter(|it| it.vrf.is_none() && it.distance > lowest);
     behind.filter_map(|it| Some((prefix_of(&it.prefix)?, it.distance))).collect()
 }
 
-fn prefix_of(text: &str) -> Option<Prefix> {
+pub(crate) fn prefix_of(text: &str) -> Option<Prefix> {
     let (address, length) = prefix(text).map(network)?;
     Some(Prefix::new(address, length))
 }
@@ -133,6 +139,25 @@ pub(crate) struct Held {
 pub(crate) struct Programmed {
     routes: BTreeSet<Prefix>,
     labels: BTreeMap<ldp_stack::Prefix, u32>,
+    of_vpns: BTreeSet<(u32, Prefix)>,
+}
+
+/// A route that was learnt.
+enum Candidate<'a> {
+    OfIgp(Route),
+    OfBgp(&'a BgpRoute),
+}
+
+/// Of a prefix's routes that were learnt the one of the lowest distance.
+fn candidate<'a>(
+    prefix: Prefix,
+    router: Option<&Router>,
+    peering: &'a Peering,
+) -> Option<(u8, Candidate<'a>)> {
+    let igp = router.and_then(|it| it.route(prefix));
+    let igp = igp.map(|it| (it.distance, Candidate::OfIgp(it)));
+    let bgp = peering.route(prefix).map(|(distance, it)| (distance, Candidate::OfBgp(it)));
+    igp.into_iter().chain(bgp).min_by_key(|it| it.0)
 }
 
 /// What an edge learns.
@@ -226,6 +251,7 @@ impl Learnt {
         (self.told, self.hops) = (told.routes, 0);
         self.says_all_at = now + HOPS_TIME;
         self.labelled.said(told.labels);
+        self.peering.said(told.of_vpns);
         if let Some(router) = &mut self.router {
             router.take_changed();
         }
@@ -259,7 +285,7 @@ impl Learnt {
             router.configure(now, &sections, &around, out);
         }
         self.labelled.learn_all(now, self.router.as_ref(), out);
-        self.peering.configure(now, settings, dataplane, out);
+        self.peering.configure(now, settings, around.links, dataplane, out);
     }
 
     /// Sees to it that there is a router, whose door is that of the protocols which it speaks.
@@ -318,7 +344,14 @@ impl Learnt {
     }
 
     /// Links may be others than they were.
-    pub(crate) fn links(&mut self, now: Time, pe: &Pe, dataplane: &Dataplane, out: &mut Effects) {
+    pub(crate) fn links(
+        &mut self,
+        now: Time,
+        settings: &Settings,
+        dataplane: &Dataplane,
+        out: &mut Effects,
+    ) {
+        let pe = &settings.pe;
         let stands = |name: &str| {
             let found = pe.interface.iter().find(|it| it.name == name);
             found.map_or_else(LinkState::default, |it| LinkState {
@@ -330,6 +363,7 @@ impl Learnt {
             router.links(now, stands, out);
         }
         self.labelled.links(now, |name| stands(name).is_up, out);
+        self.peering.links(settings, dataplane, |name| stands(name).is_up);
     }
 
     pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
@@ -364,47 +398,65 @@ impl Learnt {
     ) -> bool {
         let has_ended = std::mem::take(&mut self.has_ended);
         let mut says_all = std::mem::take(&mut self.labelled.has_ended) || has_ended;
+        says_all |= self.peering.take_ended();
         let has_routes = self.router.as_ref().is_some_and(Router::has_changed);
         if !dataplane.is_controlled() {
             self.labelled.forget_changed();
-        } else if has_routes || self.labelled.is_due(now) {
-            let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
-            let router = self.router.as_ref();
-            let labels = self.labelled.learn(now, router, &changed, out);
-            changed.extend(labels.iter().copied());
-            let (told, waiting, hops) = (&mut self.told, &self.waiting, &mut self.hops);
-            let labelled = &mut self.labelled;
-            dataplane.edit(now, out, |edit| {
-                for prefix in changed {
-                    let key = key_of(prefix);
-                    let behind = waiting.get(&prefix).copied();
-                    let route = router.and_then(|it| it.route(prefix)).filter(|it| {
-                        let is_said = edit.said().has_route(key) && !told.contains(&prefix);
-                        holds(it, behind, is_said)
-                    });
-                    if let Some(route) = route {
-                        let ways = labelled.ways(prefix, &route.ways);
-                        let hop = hop_of(&ways, &mut Editing(edit, hops));
-                        edit.route(key, Some(hop));
-                        told.insert(prefix);
-                    } else if told.remove(&prefix) {
-                        // What waited behind it has a hop that only the section tells.
-                        says_all |= behind.is_some();
-                        edit.route(key, None);
-                    }
-                    if labels.contains(&prefix) {
-                        labelled.say(prefix, edit, hops);
-                    }
-                }
-            });
+        } else if has_routes || self.labelled.is_due(now) || self.peering.has_news() {
+            says_all |= self.tell(now, dataplane, out);
         }
         let is_settled = self.router.as_ref().is_none_or(Router::is_settled);
+        let is_settled = is_settled && self.peering.is_settled();
         if self.holds && is_settled && dataplane.is_controlled() {
             self.holds = false;
             dataplane.release(now, out);
         }
         let has_too_many = self.hops > HOPS_MAX && now >= self.says_all_at;
         says_all || has_too_many
+    }
+
+    /// Tells the plane what is another thing than it was; whether everything must be said again.
+    fn tell(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) -> bool {
+        let mut says_all = false;
+        let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
+        let router = self.router.as_ref();
+        let labels = self.labelled.learn(now, router, &changed, out);
+        changed.extend(labels.iter().copied());
+        let (by_bgp, of_vpns) = self.peering.learn(router, &self.labelled, !changed.is_empty());
+        changed.extend(by_bgp);
+        let (told, waiting, hops) = (&mut self.told, &self.waiting, &mut self.hops);
+        let (labelled, peering) = (&mut self.labelled, &mut self.peering);
+        dataplane.edit(now, out, |edit| {
+            peering.say_moved(&mut Editing(edit, hops));
+            for prefix in changed {
+                let key = key_of(prefix);
+                let behind = waiting.get(&prefix).copied();
+                let is_said = edit.said().has_route(key) && !told.contains(&prefix);
+                let found = candidate(prefix, router, peering);
+                if let Some((_, it)) = found.filter(|it| holds(it.0, behind, is_said)) {
+                    let mut editing = Editing(edit, hops);
+                    let hop = match it {
+                        Candidate::OfIgp(it) => {
+                            hop_of(&labelled.ways(prefix, &it.ways), &mut editing)
+                        }
+                        Candidate::OfBgp(it) => peering.hop(it, &mut editing),
+                    };
+                    edit.route(key, Some(hop));
+                    told.insert(prefix);
+                } else if told.remove(&prefix) {
+                    // What waited behind it has a hop that only the section tells.
+                    says_all |= behind.is_some();
+                    edit.route(key, None);
+                }
+                if labels.contains(&prefix) {
+                    labelled.say(prefix, edit, hops);
+                }
+            }
+            for at in of_vpns {
+                peering.say_vpn(at, edit, hops);
+            }
+        });
+        says_all
     }
 
     /// Shows what is counted, now and then.
@@ -426,14 +478,23 @@ impl Learnt {
     pub(crate) fn merge(&self, pe: &Pe, compiled: &mut Compiler<'_>) -> Programmed {
         let mut told = Programmed::default();
         let waiting = waiting(pe);
-        for (prefix, route) in self.router.iter().flat_map(Router::routes) {
+        let learnt = self.router.iter().flat_map(Router::routes).map(|it| it.0);
+        let all: BTreeSet<Prefix> = learnt.chain(self.peering.prefixes()).collect();
+        for prefix in all {
             let key = key_of(prefix);
-            if holds(&route, waiting.get(&prefix).copied(), compiled.has(key)) {
-                let hop = hop_of(&self.labelled.ways(prefix, &route.ways), compiled);
-                compiled.set(key, hop);
-                told.routes.insert(prefix);
-            }
+            let behind = waiting.get(&prefix).copied();
+            let found = candidate(prefix, self.router.as_ref(), &self.peering);
+            let Some((_, it)) = found.filter(|it| holds(it.0, behind, compiled.has(key))) else {
+                continue;
+            };
+            let hop = match it {
+                Candidate::OfIgp(it) => hop_of(&self.labelled.ways(prefix, &it.ways), compiled),
+                Candidate::OfBgp(it) => self.peering.hop(it, compiled),
+            };
+            compiled.set(key, hop);
+            told.routes.insert(prefix);
         }
+        told.of_vpns = self.peering.merge(compiled);
         for (prefix, label, action) in self.labelled.actions(compiled) {
             compiled.label(label, action);
             told.labels.insert(prefix, label);
@@ -443,8 +504,8 @@ impl Learnt {
 }
 
 /// Whether a learnt route holds where the section has one `behind` it, or is one that was said.
-fn holds(route: &Route, behind: Option<u8>, is_said: bool) -> bool {
-    behind.map_or(!is_said, |distance| distance > route.distance)
+fn holds(distance: u8, behind: Option<u8>, is_said: bool) -> bool {
+    behind.map_or(!is_said, |waiting| waiting > distance)
 }
 
 /// Notes for the next control whose routes the forwarder has.
@@ -457,7 +518,7 @@ fn note(sections: &Sections, dataplane: &mut Dataplane, out: &mut Effects) {
 }
 
 /// Whether packets come and go by an interface.
-fn is_up(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> bool {
+pub(crate) fn is_up(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> bool {
     dataplane.is_controlled() && pe.port_of(it).is_none_or(|port| dataplane.is_up(port))
 }
 

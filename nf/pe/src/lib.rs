@@ -142,7 +142,7 @@ impl ProviderEdge {
             self.stations = Stations::default();
         }
         if self.dataplane.link_changes() != links {
-            self.learnt.links(now, &self.settings.pe, &self.dataplane, out);
+            self.learnt.links(now, &self.settings, &self.dataplane, out);
         }
     }
 

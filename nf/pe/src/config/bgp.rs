@@ -14,6 +14,9 @@ const FLOWS: PortId = PortId(16);
 pub(crate) const PORT: u16 = 179;
 /// Seconds for which routes may be waited for after a start at most.
 const DEFERRAL_S_MAX: u32 = 3_600;
+/// Labels that mean something by themselves are below (RFC 3032 §2.1), and the greatest one.
+const LABEL_MIN: u32 = 16;
+const LABEL_MAX: u32 = 0x000F_FFFF;
 /// Equal ways of a route at most.
 const PATHS_MAX: u8 = 64;
 
@@ -57,6 +60,9 @@ pub struct Bgp {
     /// Equal paths among which flows are shared, 1 to 64.
     #[serde(default = "paths_max", skip_serializing_if = "is_one")]
     pub paths_max: u8,
+    /// The first and the last of the labels that tables with `rd` and without `label` have.
+    #[serde(default = "vpn_labels")]
+    pub vpn_labels: [u32; 2],
     /// Routing policies, which `import` and `export` name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<policy::PolicyConfig>,
@@ -79,6 +85,10 @@ const fn distance_internal() -> u8 {
 
 const fn paths_max() -> u8 {
     1
+}
+
+const fn vpn_labels() -> [u32; 2] {
+    [200_000, 265_535]
 }
 
 const fn is_one(it: &u8) -> bool {
@@ -210,6 +220,12 @@ impl Bgp {
         if !(1..=PATHS_MAX).contains(&self.paths_max) {
             let what = format!("{} is out of range", self.paths_max);
             issues.push(Issue::new("paths_max", what, format!("use 1 to {PATHS_MAX}")));
+        }
+        let [first, last] = self.vpn_labels;
+        if first < LABEL_MIN || last > LABEL_MAX || last < first {
+            let what = format!("{first} to {last} are no labels to give");
+            let hint = format!("use {LABEL_MIN} to {LABEL_MAX}");
+            issues.push(Issue::new("vpn_labels", what, hint));
         }
         let networks = self.networks.iter().enumerate();
         let networks = networks.map(|(n, text)| (format!("networks[{n}]"), text));

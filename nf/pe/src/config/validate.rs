@@ -66,7 +66,9 @@ impl Pe {
             let mut own = Vec::new();
             bgp.validate(&self.global_addresses(), &mut own);
             issues.extend(own.into_iter().map(|it| it.under("bgp")));
+            self.validate_taken(bgp, issues);
         }
+        self.validate_vpns(issues);
     }
 
     /// Interfaces as OSPF asks for them.
@@ -90,14 +92,32 @@ impl Pe {
         all.map(|(address, _)| address).collect()
     }
 
-    /// Labels that the section gives itself are none of those that LDP gives.
-    fn validate_given(&self, ldp: &ldp_stack::config::Ldp, issues: Issues<'_>) {
+    /// Labels of VPNs are none of those that the section, or LDP, gives.
+    fn validate_taken(&self, bgp: &super::Bgp, issues: Issues<'_>) {
+        let [first, last] = bgp.vpn_labels;
+        let taken = self.given_labels().into_iter().find(|it| (first..=last).contains(it));
+        let of_ldp = self.ldp.as_ref().map(|it| it.labels);
+        let of_ldp = of_ldp.filter(|it| it[0] <= last && first <= it[1]).map(|it| it[0]);
+        if let Some(label) = taken.or(of_ldp) {
+            let what = format!("label {label} is given by another part of this section");
+            let hint = "give VPNs others";
+            issues.push(Issue::new("bgp.vpn_labels", what, hint));
+        }
+    }
+
+    /// Labels that the section gives itself.
+    fn given_labels(&self) -> Vec<u32> {
         let of_tables = self.vrf.iter().filter_map(|it| it.label);
         let given = of_tables.chain(self.label.iter().map(|it| it.label));
         let wires = self.cross_connect.iter().filter_map(|it| it.pseudowire.as_ref());
         let wires = wires.map(|it| it.label_in);
         let bridges = self.bridge.iter().flat_map(|it| &it.pseudowire).map(|it| it.label_in);
-        if let Some(label) = given.chain(wires).chain(bridges).find(|it| ldp.gives(*it)) {
+        given.chain(wires).chain(bridges).collect()
+    }
+
+    /// Labels that the section gives itself are none of those that LDP gives.
+    fn validate_given(&self, ldp: &ldp_stack::config::Ldp, issues: Issues<'_>) {
+        if let Some(label) = self.given_labels().into_iter().find(|it| ldp.gives(*it)) {
             let what = format!("label {label} of this section is one that LDP gives");
             let hint = "give LDP others, or that another number";
             issues.push(Issue::new("ldp.labels", what, hint));

@@ -6,23 +6,39 @@
 //!        ←─ packets ─      ↑ opens, sends, closes ─┘  ↑ UPDATEs ──┘          the plane
 //! ```
 
+mod fib;
+mod own;
 mod places;
+mod underlay;
+mod vpn;
+
+pub(crate) use fib::BgpRoute;
 
 use crate::Settings;
+use crate::compile::Compiler;
 use crate::config::{BGP_PORT, Bgp, Pe};
+use crate::labelled::Labelled;
+use crate::learnt::Editing;
+use crate::learnt::Hops;
 use bgp::codec::Cease;
 use bgp_stack::{Beside, In, Out, PeerTable, Speaker, Tables, frame, peer_table};
-use dataplane::{Dataplane, PacketDoor};
+use dataplane::{Dataplane, Edit, PacketDoor};
 use event::Metrics;
+use fib::Fib;
 use forwarder::ToPackets;
+use igp::{Link, Prefix, Router};
 use machine::{Duration, Time};
+use own::Own;
 use places::Places;
 use question::Condition;
-use rib::{Rib, Sending};
+use rib::{PeerId, Rib, Sending};
 use runtime::{Answered, Ask, ChannelEvent, Effects, PortId, Seed};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use streams::{Carried, Carrier, Doors};
+use underlay::Underlay;
+use vpn::Vpn;
 
 /// The channel of its door.
 pub(crate) const BGP_DOOR: PortId = PortId(4);
@@ -47,11 +63,22 @@ fn note(section: &Bgp) -> String {
 /// Nothing is known beside them but this router itself.
 struct Alone;
 
-impl Beside for Alone {}
+impl Beside for Alone {
+    fn name_of(&self, id: PeerId) -> Option<String> {
+        (id == PeerId::OWN).then(|| "own".to_owned())
+    }
+}
 
 /// BGP of an edge, where its section speaks it.
 pub(crate) struct Peering {
     speaking: Option<Speaking>,
+    underlay: Underlay,
+    /// Tables and prefixes of VPNs whose route the plane was told.
+    told: BTreeSet<(u32, Prefix)>,
+    /// Links, or what else next hops are reached by, are others than when they were last looked at.
+    is_moved: bool,
+    /// It has ended, and the plane was not told yet.
+    has_ended: bool,
     /// The forwarder goes on with routes of a control before this one.
     restarts: bool,
     random: [u8; 32],
@@ -88,13 +115,27 @@ event::metrics! {
         Routes = Gauge, "pe_bgp_routes";
         /// Paths of all routes.
         Paths = Gauge, "pe_bgp_paths";
+        /// Prefixes of the global table that BGP has a route to.
+        Chosen = Gauge, "pe_bgp_prefixes";
+        /// Prefixes that tables of VPNs have from other edges.
+        OfVpns = Gauge, "pe_bgp_vpn_prefixes";
     }
 }
 
 impl Peering {
     pub(crate) fn new(seed: &Seed) -> Self {
         let (metrics, peer_table) = (Metrics::new(), peer_table());
-        Self { speaking: None, restarts: false, random: seed.random, metrics, peer_table }
+        Self {
+            speaking: None,
+            underlay: Underlay::default(),
+            told: BTreeSet::new(),
+            is_moved: false,
+            has_ended: false,
+            restarts: false,
+            random: seed.random,
+            metrics,
+            peer_table,
+        }
     }
 
     /// A forwarder takes this control: whether routes of a control before it stand there.
@@ -109,6 +150,7 @@ impl Peering {
         &mut self,
         now: Time,
         settings: &Settings,
+        links: Vec<Link>,
         dataplane: &mut Dataplane,
         out: &mut Effects,
     ) {
@@ -119,18 +161,143 @@ impl Peering {
         let Some(section) = &settings.pe.bgp else {
             if let Some(it) = self.speaking.take() {
                 it.end(now, out);
+                self.has_ended = true;
             }
             return;
         };
+        self.underlay = Underlay::of(&settings.pe, links);
+        self.is_moved = true;
+        let tables = vpn::tables(settings, dataplane);
         if let Some(it) = &mut self.speaking {
-            return it.configure(now, &settings.pe, section, out);
+            it.configure(now, &settings.pe, section, out);
+            return it.serve(tables);
         }
         let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
         let classes = vec![(CLASS.0.to_owned(), CLASS.1)];
         let door = PacketDoor::new(now, BGP_DOOR, ToPackets { socket, keys, classes });
         let seed = Seed { shard: 0, shards: 1, random: self.random, now };
         let restarts = core::mem::take(&mut self.restarts);
-        self.speaking = Some(Speaking::new(&seed, &settings.pe, section, door, restarts));
+        let mut it = Speaking::new(&seed, &settings.pe, section, door, restarts);
+        it.serve(tables);
+        self.speaking = Some(it);
+    }
+
+    /// Links may be others than they were.
+    pub(crate) fn links(
+        &mut self,
+        settings: &Settings,
+        dataplane: &Dataplane,
+        is_up: impl Fn(&str) -> bool,
+    ) {
+        self.underlay.links(is_up);
+        self.is_moved = true;
+        if let Some(it) = &mut self.speaking {
+            it.serve(vpn::tables(settings, dataplane));
+        }
+    }
+
+    /// Whether there may be something for [`Peering::learn`].
+    pub(crate) fn has_news(&self) -> bool {
+        self.speaking.as_ref().is_some_and(|it| self.is_moved || it.has_news)
+    }
+
+    /// Tells the tables how next hops are reached, and what this router tells as its own, where
+    /// what leads there `has_moved`; reads what they chose. Whose routes are others then: prefixes
+    /// of the global table, and of those of VPNs.
+    pub(crate) fn learn(
+        &mut self,
+        router: Option<&Router>,
+        labelled: &Labelled,
+        has_moved: bool,
+    ) -> (BTreeSet<Prefix>, BTreeSet<(u32, Prefix)>) {
+        let all = core::mem::take(&mut self.is_moved) || has_moved;
+        let Some(it) = &mut self.speaking else { return Default::default() };
+        it.learn(&self.underlay, router, labelled, all);
+        let of_tables = it.vpn.take_changed(it.fib.moved());
+        (it.fib.take_changed(), of_tables)
+    }
+
+    /// The route to a prefix of the global table with its preference, where BGP has one that is no
+    /// subnet of this router.
+    pub(crate) fn route(&self, prefix: Prefix) -> Option<(u8, &BgpRoute)> {
+        let it = self.speaking.as_ref()?;
+        let route = it.fib.route(prefix).filter(|_| !self.underlay.connects(prefix))?;
+        let distances = (it.section.distance_external, it.section.distance_internal);
+        Some((if route.is_external { distances.0 } else { distances.1 }, route))
+    }
+
+    /// Every prefix of the global table that BGP may have a route to.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
+        self.speaking.iter().flat_map(|it| it.fib.prefixes())
+    }
+
+    /// The hop of a route.
+    pub(crate) fn hop(&self, route: &BgpRoute, hops: &mut impl Hops) -> u32 {
+        self.speaking.as_ref().map_or(0, |it| it.fib.hop(route, hops))
+    }
+
+    /// Says of next hops that are reached otherwise how they are now.
+    pub(crate) fn say_moved(&mut self, hops: &mut impl Hops) {
+        if let Some(it) = &mut self.speaking {
+            it.fib.say_moved(hops);
+        }
+    }
+
+    /// The hop of a prefix of a table of a VPN.
+    fn vpn_hop(&self, at: (u32, Prefix), hops: &mut impl Hops) -> Option<u32> {
+        let it = self.speaking.as_ref()?;
+        it.vpn.route(at, &it.fib)?.hop(&it.fib, hops)
+    }
+
+    /// Says the route of a prefix of a table of a VPN; what the section says there holds.
+    pub(crate) fn say_vpn(&mut self, at: (u32, Prefix), edit: &mut Edit<'_>, made: &mut usize) {
+        let key = (at.0, at.1.address, at.1.length);
+        if edit.said().has_route(key) && !self.told.contains(&at) {
+            return;
+        }
+        let hop = self.vpn_hop(at, &mut Editing(edit, made));
+        if hop.is_some() {
+            self.told.insert(at);
+            edit.route(key, hop);
+        } else if self.told.remove(&at) {
+            edit.route(key, None);
+        }
+    }
+
+    /// The routes of VPNs, where everything is said.
+    pub(crate) fn merge(&self, compiled: &mut Compiler<'_>) -> BTreeSet<(u32, Prefix)> {
+        let mut told = BTreeSet::new();
+        let places = self.speaking.iter().flat_map(|it| it.vpn.places());
+        for at in places {
+            let key = (at.0, at.1.address, at.1.length);
+            if compiled.has(key) {
+                continue;
+            }
+            if let Some(hop) = self.vpn_hop(at, compiled) {
+                compiled.set(key, hop);
+                told.insert(at);
+            }
+        }
+        told
+    }
+
+    /// Everything was said.
+    pub(crate) fn said(&mut self, told: BTreeSet<(u32, Prefix)>) {
+        self.told = told;
+        self.has_ended = false;
+        if let Some(it) = &mut self.speaking {
+            it.fib.said();
+        }
+    }
+
+    /// Whether everything must be said again, since it has ended.
+    pub(crate) fn take_ended(&mut self) -> bool {
+        core::mem::take(&mut self.has_ended)
+    }
+
+    /// Whether nothing of before a restart is waited for.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.speaking.as_ref().is_none_or(|it| it.speaker.deferral().is_none() && !it.has_news)
     }
 
     pub(crate) fn step(
@@ -192,6 +359,8 @@ impl Peering {
             (Metric::Down, down as u64),
             (Metric::Routes, tables.entries as u64),
             (Metric::Paths, tables.paths as u64),
+            (Metric::Chosen, it.fib.len() as u64),
+            (Metric::OfVpns, it.vpn.len() as u64),
         ];
         values.into_iter().for_each(|(metric, value)| self.metrics.set(metric, value));
         it.tables(|it| it.show_peers(&self.peer_table));
@@ -215,6 +384,13 @@ pub(crate) struct Speaking {
     rib_seed: u64,
     /// The tables have something to do.
     has_work: bool,
+    fib: Fib,
+    vpn: Vpn,
+    own: Own,
+    /// Tables have changed what they chose, perhaps.
+    has_news: bool,
+    /// There is more of that than was read at once.
+    has_more: bool,
 }
 
 /// What the tables are told of this router.
@@ -238,9 +414,16 @@ impl Speaking {
         let listens = section.listens();
         let speaker = Speaker::new(seed, &section.speaker(&listens), deferral, None);
         let rib_seed = number(8);
+        let mut rib = Rib::new(tables(section, rib_seed, &speaker));
+        rib.follow_next_hops();
         let mut it = Self {
+            fib: Fib::new(&mut rib, section.paths_max),
+            vpn: Vpn::new(&mut rib),
+            own: Own::default(),
+            has_news: true,
+            has_more: false,
             function: pe.name.clone(),
-            rib: Rib::new(tables(section, rib_seed, &speaker)),
+            rib,
             carrier: Carrier::new(door, frame, number(16), CONNECTIONS_MAX),
             places: Places::default(),
             wanted: Effects::default(),
@@ -273,6 +456,12 @@ impl Speaking {
             self.speaker.stop_all(now, cease, &mut self.wanted);
             self.follow(now, &[]);
             self.rib = Rib::new(tables(next, self.rib_seed, &self.speaker));
+            self.rib.follow_next_hops();
+            self.fib.renew(&mut self.rib, next.paths_max);
+            self.vpn.renew(&mut self.rib);
+            self.own.forget();
+        } else if old.paths_max != next.paths_max {
+            self.fib.share(&mut self.rib, next.paths_max);
         }
         let listens = next.listens();
         self.tables(|it| it.set_policies(&next.speaker(&listens)));
@@ -281,6 +470,35 @@ impl Speaking {
         self.follow(now, &[]);
         self.has_work = true;
         self.settle(now, out);
+    }
+
+    /// Tables that take part in VPNs.
+    fn serve(&mut self, tables: Vec<vpn::Table>) {
+        let here = self.places.here().four.and_then(|it| match it {
+            IpAddr::V4(it) => Some(it),
+            IpAddr::V6(_) => None,
+        });
+        self.vpn.configure(&mut self.rib, tables, here);
+        (self.has_work, self.has_news) = (true, true);
+    }
+
+    fn learn(
+        &mut self,
+        underlay: &Underlay,
+        router: Option<&Router>,
+        labelled: &Labelled,
+        all: bool,
+    ) {
+        let rib = &mut self.rib;
+        if all {
+            self.own.tell(rib, &self.section, self.places.here(), underlay, router);
+        }
+        let has_new = self.fib.resolve(rib, all, |it| underlay.reach(it, router, labelled));
+        let has_more = self.fib.read(rib);
+        self.has_more = self.vpn.read(rib) || has_more;
+        self.has_news = self.has_more;
+        // Peers are told of what is reached otherwise.
+        self.has_work |= all || has_new;
     }
 
     fn tables<T>(&mut self, act: impl FnOnce(&mut Tables<'_>) -> T) -> T {
@@ -323,6 +541,7 @@ impl Speaking {
         let mut wanted = core::mem::take(&mut self.wanted);
         while let Some(said) = self.speaker.next(now, bytes, &mut wanted) {
             self.has_work |= !matches!(said, Out::Sent(_));
+            self.has_news |= !matches!(said, Out::Sent(_) | Out::Written(..));
             let function = &*self.function;
             match &said {
                 Out::Up(id, it) => {
@@ -342,12 +561,13 @@ impl Speaking {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.has_more = false;
         self.carrier.tick(now, out);
         self.speaker.tick(now, &mut self.wanted);
         self.follow(now, &[]);
         if self.rib.deadline().is_some_and(|at| at <= now) {
             self.rib.tick(now);
-            self.has_work = true;
+            (self.has_work, self.has_news) = (true, true);
         }
         self.has_work |= self.speaker.deferral().is_some_and(|at| at <= now);
         self.work(now);
@@ -368,7 +588,7 @@ impl Speaking {
     }
 
     fn deadline(&self) -> Option<Time> {
-        if self.has_work {
+        if self.has_work || self.has_more {
             return Some(Time::ZERO);
         }
         let all = [self.speaker.deadline(), self.rib.deadline(), self.carrier.deadline()];

@@ -1,5 +1,6 @@
 //! Where sessions begin and end: addresses of the router, by their routing tables.
 
+use super::own::Here;
 use crate::config::{Bgp, Pe, network, prefix};
 use runtime::Flow;
 use std::net::IpAddr;
@@ -34,6 +35,15 @@ impl Places {
     /// Addresses that peers connect to, by their tables.
     pub(crate) fn own(&self) -> impl Iterator<Item = (u32, IpAddr)> + '_ {
         self.own.iter().map(|it| (GLOBAL, *it))
+    }
+
+    /// Where own routes lead to.
+    pub(crate) fn here(&self) -> Here {
+        let first = |is_four: bool| {
+            let own = self.identifier.into_iter().chain(self.listens.iter().copied());
+            own.chain(self.own.iter().copied()).find(|it| it.is_ipv4() == is_four)
+        };
+        Here { four: first(true), six: first(false) }
     }
 
     /// From where a connection begins: the address that the peer is to see, else that of the

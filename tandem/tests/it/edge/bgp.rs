@@ -214,16 +214,16 @@ fn sessions_stand_with_four_others_by_passwords_and_by_loopbacks() {
     for prefix in ["10.9.1.0/24", "10.9.2.0/24", "10.9.4.0/24", "2001:db8:9::/48"] {
         awaited(prefix, || has(prefix));
     }
-    awaited("BIRD's route at FRR", || {
-        vtysh(&a, "show bgp ipv4 unicast").contains("10.9.2.0/24")
-    });
+    awaited("BIRD's route at FRR", || vtysh(&a, "show bgp ipv4 unicast").contains("10.9.2.0/24"));
     awaited("ExaBGP's route at GoBGP", || {
         words(&c.host.run(&["gobgp", "global", "rib"]).stdout).contains("10.9.4.0/24")
     });
     // The operator's verbs are those of a reflector.
     scene.ctl(&["bgp", "clear", "frr", "--soft"]);
     scene.ctl(&["bgp", "shutdown", "frr6", "--text", "good night"]);
-    awaited("the end", || vtysh(&a, "show bgp neighbors 2001:db8:1::1").contains("Administrative Shutdown"));
+    awaited("the end", || {
+        vtysh(&a, "show bgp neighbors 2001:db8:1::1").contains("Administrative Shutdown")
+    });
     scene.ctl(&["bgp", "enable", "frr6"]);
     awaited("it is back", || established(&scene, &["frr6"]));
     let shown = scene.ctl(&["bgp", "peer", "frr"]);
@@ -242,5 +242,207 @@ fn sessions_stand_with_four_others_by_passwords_and_by_loopbacks() {
     awaited("the session again", || established(&scene, &["frr", "frr6"]));
     assert_eq!(scene.refusals(), Vec::<Value>::new());
     // OPEN, UPDATE, KEEPALIVE, ROUTE-REFRESH: tshark reads them without a complaint.
-    kept.has("ip.src == 10.1.0.1 && bgp", "bgp.type", &["1", "2", "4", "5"]);
+    kept.has("ip.src == 10.1.0.1 && bgp && tcp.flags.fin == 0", "bgp.type", &["1", "2", "4", "5"]);
+}
+
+/// An edge between FRR, of another AS, and two BIRDs of its own, behind which the same prefix is.
+fn routed() -> (Scene, [Peer; 3]) {
+    let mut scene = Scene::new();
+    let a = ["10.1.0.2/24", "2001:db8:1::2/64"];
+    let a = Peer::new(&scene, "a", &a, &["10.9.1.1/24", "10.66.0.1/16", "2001:db8:9::1/48"]);
+    let mut b = Peer::new(&scene, "b", &["10.2.0.2/24"], &["10.9.2.1/32", "10.77.0.1/32"]);
+    let mut c = Peer::new(&scene, "c", &["10.3.0.2/24"], &["10.9.3.1/32", "10.77.0.1/32"]);
+    scene.start(ROUTED);
+    let a = frr(a, FRR_ROUTED);
+    for (peer, net) in [(&mut b, 2), (&mut c, 3)] {
+        let text = BIRD.replace("10.9.2.", &format!("10.9.{net}."));
+        let static_ = "route 10.77.0.0/24 blackhole; route 10.9.2.0/24 blackhole;";
+        let text = text.replace(&format!("route 10.9.{net}.0/24 blackhole;"), static_);
+        fs::write(peer.folder.join("bird.conf"), text).unwrap();
+        peer.start("/usr/sbin/bird", &["-f", "-c", "bird.conf", "-s", "bird.ctl"]);
+    }
+    awaited("the sessions", || established(&scene, &["frr", "frr6", "b", "c"]));
+    (scene, [a, b, c])
+}
+
+const ROUTED: &str = r#"
+[[pe]]
+name = "pe1"
+port = [
+  { name = "a", driver = "af_packet" },
+  { name = "b", driver = "af_packet" },
+  { name = "c", driver = "af_packet" },
+]
+[[pe.interface]]
+name = "a"
+addresses = ["10.1.0.1/24", "10.255.0.1/32", "2001:db8:1::1/64"]
+[[pe.interface]]
+name = "b"
+addresses = ["10.2.0.1/24"]
+[[pe.interface]]
+name = "c"
+addresses = ["10.3.0.1/24"]
+[[pe.route]]
+prefix = "198.51.100.0/24"
+via = [{ gateway = "10.2.0.2" }]
+[pe.ospf]
+router_id = "10.255.0.1"
+redistribute = [{ from = "connected" }]
+restart_s = 20
+[[pe.ospf.area]]
+id = "0.0.0.0"
+[[pe.ospf.area.interface]]
+name = "b"
+network = "point-to-point"
+cost = 10
+hello_s = 1
+dead_s = 5
+[[pe.ospf.area.interface]]
+name = "c"
+network = "point-to-point"
+cost = 10
+hello_s = 1
+dead_s = 5
+[pe.bgp]
+asn = 65000
+identifier = "10.255.0.1"
+paths_max = 4
+networks = ["203.0.113.0/24"]
+redistribute = [
+  { from = "connected", within = ["10.0.0.0/8", "2001:db8::/32"] },
+  { from = "static", metric = 33 },
+  { from = "ospf", within = ["10.9.0.0/16"] },
+]
+[[pe.bgp.group]]
+name = "inside"
+connect_retry_s = 2
+graceful_restart_s = 60
+[[pe.bgp.peer]]
+name = "frr"
+address = "10.1.0.2"
+asn = 65001
+default_policy = "accept"
+connect_retry_s = 2
+graceful_restart_s = 60
+[[pe.bgp.peer]]
+name = "frr6"
+address = "2001:db8:1::2"
+asn = 65001
+default_policy = "accept"
+connect_retry_s = 2
+families = ["ipv6-unicast"]
+graceful_restart_s = 60
+[[pe.bgp.peer]]
+name = "b"
+group = "inside"
+address = "10.9.2.1"
+[[pe.bgp.peer]]
+name = "c"
+group = "inside"
+address = "10.9.3.1"
+"#;
+
+const FRR_ROUTED: &str = "frr defaults datacenter
+log stdout informational
+router bgp 65001
+ bgp router-id 10.9.1.1
+ bgp graceful-restart
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor 10.1.0.1 remote-as 65000
+ neighbor 10.1.0.1 timers connect 2
+ neighbor 2001:db8:1::1 remote-as 65000
+ neighbor 2001:db8:1::1 timers connect 2
+ address-family ipv4 unicast
+  network 10.66.0.0/16
+  neighbor 10.1.0.1 activate
+ exit-address-family
+ address-family ipv6 unicast
+  network 2001:db8:9::/48
+  neighbor 2001:db8:1::1 activate
+ exit-address-family
+";
+
+/// How many paths of a prefix are the best one, and how many there are.
+fn paths(scene: &Scene, prefix: &str) -> Vec<Value> {
+    scene.rows(&["bgp", "route", prefix])
+}
+
+#[test]
+fn routes_of_peers_are_routes_of_the_plane_and_own_ones_are_theirs() {
+    let (scene, [a, b, c]) = routed();
+    // What the edge tells: subnets, a static route, a network, what OSPF has; and what others do.
+    let told = || vtysh(&a, "show bgp ipv4 unicast");
+    for prefix in ["10.2.0.0/24", "10.9.2.1/32", "198.51.100.0/24", "203.0.113.0/24"] {
+        awaited(prefix, || told().contains(prefix));
+    }
+    let row = vtysh(&a, "show bgp ipv4 unicast 198.51.100.0/24");
+    assert!(row.contains("metric 33") && row.contains("65000"), "{row}");
+    awaited("BIRD's route at FRR", || told().contains("10.77.0.0/24"));
+    awaited("IPv6", || vtysh(&a, "show bgp ipv6 unicast").contains("2001:db8:1::/64"));
+    awaited("FRR's route at BIRD", || b.routes().contains("10.66.0.0/16"));
+    // Packets follow: from FRR to an address behind both BIRDs, from BIRD to one behind FRR.
+    a.host.namespace.ip(&["route", "replace", "10.9.0.0/16", "via", "10.1.0.1"]).unwrap();
+    b.host.reaches("10.66.0.1");
+    a.host.reaches("10.77.0.1");
+    assert_eq!(paths(&scene, "10.77.0.0/24").len(), 2);
+    awaited("two ways", || {
+        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
+        if !(said.contains("10.2.0.2") && said.contains("10.3.0.2")) {
+            eprintln!("{said}");
+        }
+        said.contains("10.2.0.2") && said.contains("10.3.0.2")
+    });
+    // What OSPF says a way costs decides: one of two, and packets go there.
+    let dearer = ROUTED.replacen(
+        "name = \"b\"\nnetwork = \"point-to-point\"\ncost = 10",
+        "name = \"b\"\nnetwork = \"point-to-point\"\ncost = 20",
+        1,
+    );
+    assert_ne!(dearer, ROUTED);
+    scene.change(&dearer);
+    awaited("one way", || {
+        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
+        !said.contains("10.2.0.2") && said.contains("10.3.0.2")
+    });
+    a.host.reaches("10.77.0.1");
+    // A next hop that is gone takes its routes along.
+    scene.router.ip(&["link", "set", "dev", "c", "down"]).unwrap();
+    awaited("the other way", || {
+        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
+        said.contains("10.2.0.2") && !said.contains("10.3.0.2")
+    });
+    a.host.reaches("10.77.0.1");
+    drop(c);
+    // A peer that withdraws: nothing leads there any more.
+    vtysh(&a, "conf t\nrouter bgp 65001\naddress-family ipv4 unicast\nno network 10.66.0.0/16");
+    awaited("the loss", || !b.routes().contains("10.66.0.0/16"));
+    let (reached, _) = b.host.ping(&["-c", "1", "-W", "1"], "10.66.0.1");
+    assert!(!reached);
+    assert_eq!(scene.refusals(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_control_that_is_killed_loses_its_sessions_and_no_packet() {
+    let (mut scene, [a, b, _c]) = routed();
+    awaited("FRR's route at BIRD", || b.routes().contains("10.66.0.0/16"));
+    b.host.reaches("10.66.0.1");
+    let host = &b.host;
+    let pinging = std::thread::scope(|scope| {
+        let pings = scope.spawn(|| host.ping(&["-c", "300", "-i", "0.1"], "10.66.0.1"));
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        scene.kill();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        scene.start_again();
+        awaited("the sessions", || established(&scene, &["frr", "frr6", "b", "c"]));
+        awaited("the routes", || paths(&scene, "10.66.0.0/16").len() == 1);
+        pings.join().unwrap()
+    });
+    let (reached, said) = pinging;
+    assert!(reached && said.contains(" 0% packet loss"), "{said}");
+    let shown = vtysh(&a, "show bgp neighbors 10.1.0.1");
+    assert!(shown.contains("Remote GR Mode: Restart"), "{shown}");
+    awaited("what it told before", || {
+        vtysh(&a, "show bgp ipv4 unicast").contains("203.0.113.0/24")
+    });
 }
