@@ -9,6 +9,7 @@ use section::{
 };
 
 use crate::ProviderEdge;
+use crate::peering::{BgpFibRow, BgpNextHopRow};
 use crate::stations::Full;
 use dataplane::{Kind, alarm};
 use igp::Router;
@@ -152,6 +153,18 @@ questions! {
         let none = || Ok(Page { rows: Vec::new(), next: None, total: None });
         let labels = it.learnt.labelled.labels.as_ref();
         labels.map_or_else(none, |ldp| ldp.binding_rows(asked.ask))
+    };
+    /// The next hops of BGP's routes, and how they are reached.
+    Ask "bgp/next-hops" [] -> Vec<BgpNextHopRow>,
+        |it, _| Ok(it.learnt.peering.next_hop_rows(it.dataplane.numbers()));
+    /// The routes of BGP as the plane has them, those of the global table first, a page at a time.
+    Ask "bgp/fib" [
+        Parameter::text("within", "only those within this prefix"),
+        SKIP,
+        LIMIT,
+    ] -> Page<BgpFibRow>, |it, asked| {
+        let holds = |to| it.learnt.holds_of_bgp(to);
+        it.learnt.peering.fib_rows(it.dataplane.numbers(), asked.ask, holds)
     };
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| Ok(it.alarms(asked.now));

@@ -12,7 +12,8 @@ pub(crate) use service::{Action, action};
 use service::tunnel;
 
 use crate::config::{self, Pe, Via, mac, network, prefix};
-use crate::learnt::{Hops, Learnt, Programmed};
+use crate::hops::{Hops, subnet_of};
+use crate::learnt::{Learnt, Programmed};
 use dataplane::{Desired, Kind, Numbers, Rank};
 use nodes::Program;
 use nodes::program::{
@@ -370,17 +371,4 @@ impl Compiler<'_> {
             self.out.put(Rank::Use, Removed::Sampling(interface), Program::Sampling(program));
         }
     }
-}
-
-/// The interface of a routing table whose subnet has an address.
-pub(crate) fn subnet_of<'a>(
-    pe: &'a Pe,
-    vrf: Option<&str>,
-    gateway: IpAddr,
-) -> Option<&'a config::Interface> {
-    pe.interface.iter().filter(|interface| interface.vrf.as_deref() == vrf).find(|interface| {
-        let subnets = interface.addresses.iter().filter_map(|text| prefix(text));
-        let mut subnets = subnets.filter(|(own, _)| own.is_ipv4() == gateway.is_ipv4());
-        subnets.any(|(own, length)| network((own, length)) == network((gateway, length)))
-    })
 }

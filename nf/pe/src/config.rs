@@ -158,7 +158,7 @@ pub struct Vrf {
     #[serde(default)]
     pub tunnel: Tunnel,
     /// Route distinguisher: `65000:1` or `192.0.2.1:1`. BGP tells its subnets and static routes
-    /// with it (RFC 4364, families `vpnv4-unicast` and `vpnv6-unicast`), and with a label: `label`,
+    /// with it (RFC 4364, families `vpnv4` and `vpnv6`), and with a label: `label`,
     /// or one of `vpn_labels` of BGP. Absent: it has no part in that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rd: Option<String>,

@@ -8,7 +8,7 @@
 
 use crate::Settings;
 use crate::config::{Pe, network, prefix};
-use crate::learnt::{Editing, Hops, hop_of};
+use crate::hops::{Editing, Hops, hop_of};
 use dataplane::{Dataplane, Edit, PacketDoor, Rank};
 use forwarder::ToPackets;
 use igp::{Link, Router, Way};

@@ -9,21 +9,19 @@
 //! then those of the section that are to wait behind it.
 
 use crate::Settings;
-use crate::compile::{Compiler, subnet_of};
-use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, network, prefix};
+use crate::compile::Compiler;
+use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, prefix};
+use crate::hops::{Editing, hop_of, is_up, prefix_of, subnet_of};
 use crate::labelled::{LABELS_DOOR, Labelled};
 use crate::peering::{BGP_DOOR, BgpRoute, Peering};
-use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
+use dataplane::{Dataplane, Kind, PacketDoor};
 use forwarder::ToPackets;
 use igp::config::Source;
 use igp::{
     External, Link, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start,
-    Surroundings, Way,
+    Surroundings,
 };
-use ldp_stack::IMPLICIT_NULL;
 use machine::{Duration, Time};
-use nodes::Program;
-use nodes::program::{Hop, Push, Removed, Tunnel};
 use runtime::{ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -43,53 +41,6 @@ const HOPS_TIME: Duration = Duration::from_secs(5);
 /// Time between two showings of what is counted.
 const SHOWN: Duration = Duration::from_millis(500);
 
-/// What makes hops: everything at once, or a single change.
-pub(crate) trait Hops {
-    /// The number of a hop of that name, which is said where it was not.
-    fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32;
-}
-
-/// A single change, and how many hops it has made.
-pub(crate) struct Editing<'a, 'b>(pub(crate) &'a mut Edit<'b>, pub(crate) &'a mut usize);
-
-impl Hops for Editing<'_, '_> {
-    fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32 {
-        let id = self.0.number(Kind::Hop, name);
-        if !self.0.said().things.contains_key(&(rank, Removed::Hop(id))) {
-            *self.1 += 1;
-        }
-        self.0.put(rank, Removed::Hop(id), Program::Hop { id, hop });
-        id
-    }
-}
-
-/// The hops of equal ways, each behind the label that the next router wants, if it wants one.
-pub(crate) fn members_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> Vec<(u32, u32)> {
-    let each = ways.iter().map(|(way, label)| {
-        let (interface, labels) = (way.interface, Vec::<u32>::new());
-        let gateway = Some(way.gateway);
-        let name = format!("via {interface} {gateway:?} {labels:?}");
-        let over = hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels });
-        let Some(label) = label.filter(|it| *it != IMPLICIT_NULL) else { return over };
-        let (labels, tunnel) = (vec![label], Tunnel::Uniform);
-        let push = Push { over, labels, tunnel, ..Push::default() };
-        hops.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
-    });
-    each.map(|hop| (hop, 1)).collect()
-}
-
-/// The hop of a learnt route: one way, or flows shared among equal ones.
-pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
-    let members = members_of(ways, hops);
-    match &members[..] {
-        [(only, _)] => *only,
-        _ => {
-            let name = format!("group false {members:?}");
-            hops.hop(Rank::Composed, &name, Hop::Group { members, resilient: false })
-        }
-    }
-}
-
 /// The name of a route in what was said.
 pub(crate) fn key_of(to: Prefix) -> (u32, IpAddr, u8) {
     (GLOBAL, to.address, to.length)
@@ -105,11 +56,6 @@ pub(crate) fn waiting(pe: &Pe) -> BTreeMap<Prefix, u8> {
     };
     let behind = pe.route.iter().filter(|it| it.vrf.is_none() && it.distance > lowest);
     behind.filter_map(|it| Some((prefix_of(&it.prefix)?, it.distance))).collect()
-}
-
-pub(crate) fn prefix_of(text: &str) -> Option<Prefix> {
-    let (address, length) = prefix(text).map(network)?;
-    Some(Prefix::new(address, length))
 }
 
 /// Which protocols a section speaks, and how.
@@ -238,12 +184,22 @@ impl Learnt {
     /// Them, from that place on; none where one is about to go.
     pub(crate) fn held(&self, from: usize) -> impl Iterator<Item = Option<Held>> {
         self.told.iter().skip(from).map(|prefix| {
-            let route = self.router.as_ref()?.route(*prefix)?;
+            let (origin, ways) = match candidate(*prefix, self.router.as_ref(), &self.peering)?.1 {
+                Candidate::OfIgp(route) => {
+                    (route.protocol.name(), self.labelled.ways(*prefix, &route.ways))
+                }
+                Candidate::OfBgp(route) => ("bgp", self.peering.ways(route)),
+            };
             let said = |label: &u32| *label != IMPLICIT_NULL;
-            let ways = self.labelled.ways(*prefix, &route.ways).into_iter();
-            let ways = ways.map(|(way, label)| (way, label.filter(said))).collect();
-            Some(Held { prefix: *prefix, origin: route.protocol.name(), ways })
+            let ways = ways.into_iter().map(|(way, label)| (way, label.filter(said))).collect();
+            Some(Held { prefix: *prefix, origin, ways })
         })
+    }
+
+    /// Whether the route in the plane is that of BGP.
+    pub(crate) fn holds_of_bgp(&self, prefix: Prefix) -> bool {
+        let found = candidate(prefix, self.router.as_ref(), &self.peering);
+        self.holds_for(prefix) && matches!(found, Some((_, Candidate::OfBgp(_))))
     }
 
     /// Everything was said.
@@ -494,7 +450,17 @@ impl Learnt {
             compiled.set(key, hop);
             told.routes.insert(prefix);
         }
-        told.of_vpns = self.peering.merge(compiled);
+        for at in self.peering.places() {
+            let key = (at.0, at.1.address, at.1.length);
+            let hop = match compiled.has(key) {
+                true => None,
+                false => self.peering.vpn_hop(at, compiled),
+            };
+            if let Some(hop) = hop {
+                compiled.set(key, hop);
+                told.of_vpns.insert(at);
+            }
+        }
         for (prefix, label, action) in self.labelled.actions(compiled) {
             compiled.label(label, action);
             told.labels.insert(prefix, label);
@@ -515,11 +481,6 @@ fn note(sections: &Sections, dataplane: &mut Dataplane, out: &mut Effects) {
     if noted.contains(&true) {
         dataplane.keep(out);
     }
-}
-
-/// Whether packets come and go by an interface.
-pub(crate) fn is_up(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> bool {
-    dataplane.is_controlled() && pe.port_of(it).is_none_or(|port| dataplane.is_up(port))
 }
 
 /// The MAC address of an interface: its own, or its port's once that is open.

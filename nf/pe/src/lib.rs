@@ -16,6 +16,7 @@
 mod ask;
 mod compile;
 pub mod config;
+mod hops;
 mod labelled;
 mod learnt;
 mod metrics;

@@ -46,10 +46,12 @@ impl Speaker {
     }
 }
 
-/// Not awaited: who is held, who does not restart gracefully, who has restarted itself.
+/// Not awaited: who is held, who does not say anything of graceful restart, who has restarted
+/// itself. Who says it tells where its routes end, also of families of which it says that it would
+/// not keep forwarding (RFC 4724 §3).
 fn is_heard(peer: &Peer) -> bool {
     let Some(negotiated) = &peer.negotiated else { return peer.held.is_some() };
     let restarts = negotiated.peer.graceful_restart.as_ref();
     let is_awaited = restarts.is_some_and(|it| !it.restarting);
-    !is_awaited || negotiated.graceful_restart.without(peer.ended).is_empty()
+    !is_awaited || negotiated.context.families.without(peer.ended).is_empty()
 }

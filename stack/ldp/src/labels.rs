@@ -414,7 +414,7 @@ impl Labels {
     ) {
         let (local, remote) = ends;
         let to = SocketAddr::new(remote, PORT);
-        self.streams.open(now, connection, GLOBAL, local, to, terms(has_gtsm));
+        self.streams.open(now, connection, (GLOBAL, local), to, terms(has_gtsm));
     }
 
     fn send(

@@ -218,7 +218,7 @@ impl Carrier {
         let local = SocketAddr::new(own, 0);
         let flow = Flow { conn: id, local, ..flow };
         self.carried.insert(id, Carrying { flow, begins: true, partial: Vec::new() });
-        self.streams.open(now, id, table, own, flow.remote, terms);
+        self.streams.open(now, id, (table, own), flow.remote, terms);
     }
 
     /// Lets time pass.

@@ -137,15 +137,8 @@ impl<K: Ord + Copy> Streams<K> {
 
     /// Makes a connection from an address of a table; what there is no room for is told to be no
     /// more.
-    pub fn open(
-        &mut self,
-        now: Time,
-        id: K,
-        table: u32,
-        from: IpAddr,
-        to: SocketAddr,
-        with: Terms,
-    ) {
+    pub fn open(&mut self, now: Time, id: K, from: (u32, IpAddr), to: SocketAddr, with: Terms) {
+        let (table, from) = from;
         let ends = Ends { table, own: SocketAddr::new(from, 0), far: to };
         let begin = self.keyed(&ends).wrapping_add(self.turn);
         let free = (0..=OF_ONE_MAX as u64).find_map(|more| {

@@ -115,6 +115,32 @@ pub const FAMILIES: Listing = Listing::new(
     ],
 );
 
+/// Next hops of an edge, and how they are reached.
+pub const NEXT_HOPS: Listing = Listing::new(
+    "no route has a next hop that is reached",
+    &[
+        plain("function", "FUNCTION"),
+        firm("next_hop", "NEXT HOP"),
+        plain("metric", "METRIC"),
+        plain("via", "VIA"),
+        plain("labelled", "LABELLED"),
+    ],
+);
+
+/// Routes of BGP as the plane of an edge has them.
+pub const FIB: Listing = Listing::new(
+    "BGP has no route for the plane",
+    &[
+        plain("function", "FUNCTION"),
+        plain("vrf", "VRF"),
+        firm("prefix", "PREFIX"),
+        plain("next_hops", "NEXT HOPS"),
+        plain("label", "LABEL"),
+        plain("distance", "DISTANCE"),
+        plain("in_use", "IN USE"),
+    ],
+);
+
 /// Caches of validated prefixes.
 pub const CACHES: Listing = Listing::new(
     "no cache of validated prefixes is configured",

@@ -6,7 +6,7 @@ use crate::config::{
     self, PolicerKind, Pseudowire, ethertype, ip_protocol, mac, mac_prefix, port_range, prefix,
     tcp_flags,
 };
-use crate::learnt::Hops as _;
+use crate::hops::Hops as _;
 use dataplane::{GLOBAL, Kind, Rank};
 use nodes::Program;
 use nodes::program::{

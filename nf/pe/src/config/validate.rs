@@ -5,7 +5,8 @@ mod class;
 mod filter;
 
 use super::{Pe, Tunnel, Via, prefix};
-use crate::compile::{GLOBAL, subnet_of};
+use crate::compile::GLOBAL;
+use crate::hops::subnet_of;
 use config::Issue;
 use dataplane::section::{self, is_mac, is_name, known, unique};
 use forwarder::WORKERS_MAX;

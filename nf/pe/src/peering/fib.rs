@@ -7,7 +7,7 @@
 //! ```
 
 use super::underlay::{Labelling, Reach};
-use crate::learnt::{Hops, members_of};
+use crate::hops::{Hops, members_of};
 use bgp::family::{Family, FamilySet};
 use dataplane::Rank;
 use igp::Prefix;
@@ -169,6 +169,11 @@ impl Fib {
         self.routes.get(&prefix).filter(reached)
     }
 
+    /// The next hops that are reached.
+    pub(super) fn reached(&self) -> impl Iterator<Item = (&IpAddr, &Reach)> {
+        self.reached.iter()
+    }
+
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
         self.routes.keys().copied()
     }
@@ -191,6 +196,12 @@ impl Fib {
         }
     }
 
+    /// The ways of a route.
+    pub(super) fn ways(&self, route: &BgpRoute) -> Vec<Labelling> {
+        let reached = route.next_hops.iter().filter_map(|it| self.reached.get(it));
+        reached.flat_map(|it| it.ways.iter().copied()).collect()
+    }
+
     /// The hop of a next hop, which stays the same one however that is reached.
     fn next_hop(&self, address: IpAddr, hops: &mut impl Hops) -> Option<u32> {
         let ways = &self.reached.get(&address)?.ways;
@@ -199,7 +210,7 @@ impl Fib {
 
     /// Whether labels lead to a next hop.
     pub(super) fn leads_to(&self, address: IpAddr) -> bool {
-        self.reached.get(&address).is_some_and(|it| it.ways.iter().any(|it| it.1.is_some()))
+        self.reached.get(&address).is_some_and(|it| !it.labelled().is_empty())
     }
 
     /// The hop of the labels that lead to a next hop, which stays the same one.

@@ -6,20 +6,21 @@
 //!        ←─ packets ─      ↑ opens, sends, closes ─┘  ↑ UPDATEs ──┘          the plane
 //! ```
 
+mod ask;
 mod fib;
 mod own;
 mod places;
 mod underlay;
 mod vpn;
 
+pub(crate) use ask::{BgpFibRow, BgpNextHopRow};
 pub(crate) use fib::BgpRoute;
 
 use crate::Settings;
-use crate::compile::Compiler;
 use crate::config::{BGP_PORT, Bgp, Pe};
+use crate::hops::Editing;
+use crate::hops::Hops;
 use crate::labelled::Labelled;
-use crate::learnt::Editing;
-use crate::learnt::Hops;
 use bgp::codec::Cease;
 use bgp_stack::{Beside, In, Out, PeerTable, Speaker, Tables, frame, peer_table};
 use dataplane::{Dataplane, Edit, PacketDoor};
@@ -37,7 +38,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use streams::{Carried, Carrier, Doors};
-use underlay::Underlay;
+use underlay::{Labelling, Underlay};
 use vpn::Vpn;
 
 /// The channel of its door.
@@ -236,6 +237,11 @@ impl Peering {
         self.speaking.as_ref().map_or(0, |it| it.fib.hop(route, hops))
     }
 
+    /// The ways of a route.
+    pub(crate) fn ways(&self, route: &BgpRoute) -> Vec<Labelling> {
+        self.speaking.as_ref().map(|it| it.fib.ways(route)).unwrap_or_default()
+    }
+
     /// Says of next hops that are reached otherwise how they are now.
     pub(crate) fn say_moved(&mut self, hops: &mut impl Hops) {
         if let Some(it) = &mut self.speaking {
@@ -244,7 +250,7 @@ impl Peering {
     }
 
     /// The hop of a prefix of a table of a VPN.
-    fn vpn_hop(&self, at: (u32, Prefix), hops: &mut impl Hops) -> Option<u32> {
+    pub(crate) fn vpn_hop(&self, at: (u32, Prefix), hops: &mut impl Hops) -> Option<u32> {
         let it = self.speaking.as_ref()?;
         it.vpn.route(at, &it.fib)?.hop(&it.fib, hops)
     }
@@ -264,21 +270,9 @@ impl Peering {
         }
     }
 
-    /// The routes of VPNs, where everything is said.
-    pub(crate) fn merge(&self, compiled: &mut Compiler<'_>) -> BTreeSet<(u32, Prefix)> {
-        let mut told = BTreeSet::new();
-        let places = self.speaking.iter().flat_map(|it| it.vpn.places());
-        for at in places {
-            let key = (at.0, at.1.address, at.1.length);
-            if compiled.has(key) {
-                continue;
-            }
-            if let Some(hop) = self.vpn_hop(at, compiled) {
-                compiled.set(key, hop);
-                told.insert(at);
-            }
-        }
-        told
+    /// Every table of a VPN and prefix that it may have a route to.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (u32, Prefix)> + '_ {
+        self.speaking.iter().flat_map(|it| it.vpn.places())
     }
 
     /// Everything was said.

@@ -1,10 +1,9 @@
 //! How next hops of BGP are reached: over subnets of this router, static routes, OSPF and IS-IS,
 //! whichever has the longest prefix, and never over BGP itself or a default route.
 
-use crate::compile::subnet_of;
 use crate::config::Pe;
+use crate::hops::{prefix_of, subnet_of};
 use crate::labelled::Labelled;
-use crate::learnt::prefix_of;
 use igp::{Link, Prefix, Router, Way};
 use ldp_stack::IMPLICIT_NULL;
 use std::collections::BTreeMap;
@@ -19,12 +18,14 @@ pub(crate) struct Reach {
     pub(crate) ways: Vec<Labelling>,
     /// What the way costs.
     pub(crate) metric: u32,
+    /// The route is that of the next hop alone: labels of another one may end before it.
+    pub(crate) is_host: bool,
 }
 
 impl Reach {
     /// The ways by which labels lead to the next hop itself.
     pub(crate) fn labelled(&self) -> Vec<Labelling> {
-        self.ways.iter().filter(|it| it.1.is_some()).copied().collect()
+        self.ways.iter().filter(|it| it.1.is_some() && self.is_host).copied().collect()
     }
 }
 
@@ -106,7 +107,7 @@ impl Underlay {
                 let interface = self.links.iter().find(has)?.index;
                 // Who is next door takes packets as they are.
                 let way = (Way { interface, gateway: address }, Some(IMPLICIT_NULL));
-                Some(Reach { ways: vec![way], metric: 0 })
+                Some(Reach { ways: vec![way], metric: 0, is_host: true })
             };
             next_door().or_else(|| self.over(prefix, router, labelled))
         })
@@ -114,6 +115,7 @@ impl Underlay {
 
     /// The ways to a prefix.
     fn over(&self, prefix: Prefix, router: Option<&Router>, labelled: &Labelled) -> Option<Reach> {
+        let is_host = prefix.length == if prefix.address.is_ipv4() { 32 } else { 128 };
         let learnt = router.and_then(|it| it.route(prefix));
         let fixed = self.statics.get(&prefix).and_then(|(distance, ways)| {
             let up = ways.iter().filter(|(way, _)| self.is_up(way));
@@ -124,9 +126,12 @@ impl Underlay {
             (Some((distance, ways)), learnt)
                 if learnt.as_ref().is_none_or(|it| distance <= it.distance) =>
             {
-                Some(Reach { ways, metric: 0 })
+                Some(Reach { ways, metric: 0, is_host })
             }
-            (_, Some(it)) => Some(Reach { ways: labelled.ways(prefix, &it.ways), metric: it.cost }),
+            (_, Some(it)) => {
+                let ways = labelled.ways(prefix, &it.ways);
+                Some(Reach { ways, metric: it.cost, is_host })
+            }
             (_, None) => None,
         }
     }

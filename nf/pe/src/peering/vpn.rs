@@ -10,7 +10,7 @@ use super::fib::{Fib, key_prefix};
 use super::own::put;
 use crate::Settings;
 use crate::config::Vrf;
-use crate::learnt::{Hops, is_up, prefix_of};
+use crate::hops::{Hops, is_up, prefix_of};
 use bgp::codec::{AsPath, AttributeType, Attributes, ExtendedCommunity, Origin};
 use bgp::family::{Family, FamilySet, RouteDistinguisher};
 use dataplane::{Dataplane, Kind, Rank};

@@ -51,7 +51,7 @@ impl World {
     }
 
     pub fn open(&mut self, id: u32, from: IpAddr, to: IpAddr, terms: Terms) {
-        self.ends[0].open(self.now, id, TABLE, from, SocketAddr::new(to, PORT), terms);
+        self.ends[0].open(self.now, id, (TABLE, from), SocketAddr::new(to, PORT), terms);
     }
 
     /// A side knows nothing any more.

@@ -75,6 +75,17 @@ pub enum BgpCommand {
     Groups(Of),
     /// Families: routes and paths.
     Families(Of),
+    /// Next hops of routes, and how an edge reaches them.
+    NextHops(Of),
+    /// Routes as the plane of an edge has them, those of VPNs among them.
+    Fib {
+        /// Name of the function; absent: all that answer.
+        #[arg(add = functions())]
+        function: Option<String>,
+        /// Only those within this prefix.
+        #[arg(long)]
+        within: Option<String>,
+    },
     /// Caches of validated prefixes (RPKI): state, serial number, records.
     Rpki(Of),
     /// Write the tables to a file (MRT, TABLE_DUMP_V2).
@@ -231,6 +242,13 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", &listings::GROUPS),
         BgpCommand::Families(of) => {
             asked(client, form, of.function, "bgp/families", &listings::FAMILIES)
+        }
+        BgpCommand::NextHops(of) => {
+            asked(client, form, of.function, "bgp/next-hops", &listings::NEXT_HOPS)
+        }
+        BgpCommand::Fib { function, within } => {
+            let about = format!("bgp/fib{}", query(&[("within", within)]));
+            asked(client, form, function, &about, &listings::FIB)
         }
         BgpCommand::Clear(BgpClear { peer, soft, hard }) => {
             let name = &peer.peer.peer;

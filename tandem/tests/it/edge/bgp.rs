@@ -257,6 +257,7 @@ fn routed() -> (Scene, [Peer; 3]) {
     for (peer, net) in [(&mut b, 2), (&mut c, 3)] {
         let text = BIRD.replace("10.9.2.", &format!("10.9.{net}."));
         let static_ = "route 10.77.0.0/24 blackhole; route 10.9.2.0/24 blackhole;";
+        let text = text.replace("10.255.0.1", "10.1.0.1");
         let text = text.replace(&format!("route 10.9.{net}.0/24 blackhole;"), static_);
         fs::write(peer.folder.join("bird.conf"), text).unwrap();
         peer.start("/usr/sbin/bird", &["-f", "-c", "bird.conf", "-s", "bird.ctl"]);
@@ -275,7 +276,7 @@ port = [
 ]
 [[pe.interface]]
 name = "a"
-addresses = ["10.1.0.1/24", "10.255.0.1/32", "2001:db8:1::1/64"]
+addresses = ["10.1.0.1/24", "2001:db8:1::1/64"]
 [[pe.interface]]
 name = "b"
 addresses = ["10.2.0.1/24"]
@@ -286,11 +287,13 @@ addresses = ["10.3.0.1/24"]
 prefix = "198.51.100.0/24"
 via = [{ gateway = "10.2.0.2" }]
 [pe.ospf]
-router_id = "10.255.0.1"
-redistribute = [{ from = "connected" }]
+router_id = "10.1.0.1"
 restart_s = 20
 [[pe.ospf.area]]
 id = "0.0.0.0"
+[[pe.ospf.area.interface]]
+name = "a"
+passive = true
 [[pe.ospf.area.interface]]
 name = "b"
 network = "point-to-point"
@@ -305,7 +308,7 @@ hello_s = 1
 dead_s = 5
 [pe.bgp]
 asn = 65000
-identifier = "10.255.0.1"
+identifier = "10.1.0.1"
 paths_max = 4
 networks = ["203.0.113.0/24"]
 redistribute = [
@@ -336,10 +339,12 @@ graceful_restart_s = 60
 name = "b"
 group = "inside"
 address = "10.9.2.1"
+local = "10.1.0.1"
 [[pe.bgp.peer]]
 name = "c"
 group = "inside"
 address = "10.9.3.1"
+local = "10.1.0.1"
 "#;
 
 const FRR_ROUTED: &str = "frr defaults datacenter
@@ -386,13 +391,16 @@ fn routes_of_peers_are_routes_of_the_plane_and_own_ones_are_theirs() {
     b.host.reaches("10.66.0.1");
     a.host.reaches("10.77.0.1");
     assert_eq!(paths(&scene, "10.77.0.0/24").len(), 2);
-    awaited("two ways", || {
-        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
-        if !(said.contains("10.2.0.2") && said.contains("10.3.0.2")) {
-            eprintln!("{said}");
-        }
-        said.contains("10.2.0.2") && said.contains("10.3.0.2")
-    });
+    let next_hops = |to: &str| -> Vec<String> {
+        let rows = scene.rows(&["bgp", "fib", "--within", to]);
+        let all = rows.first().and_then(|it| it["next_hops"].as_array().cloned());
+        all.unwrap_or_default().iter().filter_map(|it| Some(it.as_str()?.to_owned())).collect()
+    };
+    awaited("two ways", || next_hops("10.77.0.0/24") == ["10.9.2.1", "10.9.3.1"]);
+    let rows = scene.rows(&["bgp", "next-hops"]);
+    let row = rows.iter().find(|it| it["next_hop"] == "10.9.2.1").unwrap();
+    assert_eq!(row["via"], serde_json::json!(["10.2.0.2 by b"]), "{row}");
+    assert_eq!(row["metric"], 10, "what OSPF says: {row}");
     // What OSPF says a way costs decides: one of two, and packets go there.
     let dearer = ROUTED.replacen(
         "name = \"b\"\nnetwork = \"point-to-point\"\ncost = 10",
@@ -401,21 +409,20 @@ fn routes_of_peers_are_routes_of_the_plane_and_own_ones_are_theirs() {
     );
     assert_ne!(dearer, ROUTED);
     scene.change(&dearer);
-    awaited("one way", || {
-        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
-        !said.contains("10.2.0.2") && said.contains("10.3.0.2")
-    });
+    awaited("one way", || next_hops("10.77.0.0/24") == ["10.9.3.1"]);
     a.host.reaches("10.77.0.1");
     // A next hop that is gone takes its routes along.
     scene.router.ip(&["link", "set", "dev", "c", "down"]).unwrap();
-    awaited("the other way", || {
-        let said = scene.ctl(&["plane", "route", "10.77.0.1"]);
-        said.contains("10.2.0.2") && !said.contains("10.3.0.2")
-    });
+    awaited("the other way", || next_hops("10.77.0.0/24") == ["10.9.2.1"]);
     a.host.reaches("10.77.0.1");
     drop(c);
     // A peer that withdraws: nothing leads there any more.
-    vtysh(&a, "conf t\nrouter bgp 65001\naddress-family ipv4 unicast\nno network 10.66.0.0/16");
+    let folder = a.folder.display().to_string();
+    let mut words = vec!["vtysh", "--vty_socket", &folder, "-d", "bgpd"];
+    let lines =
+        ["conf t", "router bgp 65001", "address-family ipv4 unicast", "no network 10.66.0.0/16"];
+    words.extend(lines.iter().flat_map(|it| ["-c", it]));
+    assert!(a.host.run(&words).status.success());
     awaited("the loss", || !b.routes().contains("10.66.0.0/16"));
     let (reached, _) = b.host.ping(&["-c", "1", "-W", "1"], "10.66.0.1");
     assert!(!reached);
@@ -445,4 +452,143 @@ fn a_control_that_is_killed_loses_its_sessions_and_no_packet() {
     awaited("what it told before", || {
         vtysh(&a, "show bgp ipv4 unicast").contains("203.0.113.0/24")
     });
+}
+
+/// Three edges in a row; at each end two customers whose addresses are the same.
+fn vpns() -> String {
+    let edge = |n: u32, core: &[(&str, &str)], customers: &[(&str, &str, &str)]| {
+        let mut text = format!("[[pe]]\nname = \"pe{n}\"\n");
+        for (port, _) in core {
+            text +=
+                &format!("[[pe.port]]\nname = \"{port}\"\ndriver = \"af_packet\"\nmtu = 1550\n");
+        }
+        for (port, ..) in customers {
+            text += &format!("[[pe.port]]\nname = \"{port}\"\ndriver = \"af_packet\"\n");
+        }
+        for (at, (port, address)) in core.iter().enumerate() {
+            let own = if at == 0 { format!(", \"10.255.0.{n}/32\"") } else { String::new() };
+            text +=
+                &format!("[[pe.interface]]\nname = \"{port}\"\naddresses = [\"{address}\"{own}]\n");
+        }
+        for (port, vrf, addresses) in customers {
+            let vrf = if vrf.is_empty() { String::new() } else { format!("vrf = \"{vrf}\"\n") };
+            text +=
+                &format!("[[pe.interface]]\nname = \"{port}\"\naddresses = [{addresses}]\n{vrf}");
+        }
+        if n != 2 {
+            for (vrf, number) in [("red", 1), ("blue", 2)] {
+                text += &format!(
+                    "[[pe.vrf]]\nname = \"{vrf}\"\nrd = \"10.255.0.{n}:{number}\"\n\
+                     import_targets = [\"65000:{number}\"]\nexport_targets = [\"65000:{number}\"]\n"
+                );
+            }
+        }
+        text += &format!(
+            "[pe.ospf]\nrouter_id = \"10.255.0.{n}\"\n\
+             redistribute = [{{ from = \"connected\" }}]\n[[pe.ospf.area]]\nid = \"0.0.0.0\"\n"
+        );
+        for (port, _) in core {
+            text += &format!(
+                "[[pe.ospf.area.interface]]\nname = \"{port}\"\nnetwork = \"point-to-point\"\n\
+                 hello_s = 1\ndead_s = 5\n"
+            );
+        }
+        text += &format!("[pe.ldp]\nrouter_id = \"10.255.0.{n}\"\nhold_s = 5\n");
+        for (port, _) in core {
+            text += &format!("[[pe.ldp.interface]]\nname = \"{port}\"\n");
+        }
+        if n != 2 {
+            text += &format!(
+                "[pe.bgp]\nasn = 65000\nidentifier = \"10.255.0.{n}\"\n[[pe.bgp.peer]]\n\
+                 name = \"pe{}\"\naddress = \"10.255.0.{}\"\nfamilies = [\"vpnv4\", \"vpnv6\"]\n\
+                 connect_retry_s = 2\n",
+                4 - n,
+                4 - n
+            );
+        }
+        if n == 1 {
+            text += "[[pe.bgp.peer]]\nname = \"frr\"\naddress = \"10.3.0.2\"\n\
+                     families = [\"vpnv4\"]\nconnect_retry_s = 2\n";
+        }
+        text
+    };
+    let [near, far] = [1, 2].map(|net| format!("\"10.{net}.0.1/24\", \"2001:db8:{net}::1/64\""));
+    edge(
+        1,
+        &[("one", "192.0.2.1/30")],
+        &[("ra", "red", &near), ("ba", "blue", &near), ("c", "", "\"10.3.0.1/24\"")],
+    ) + &edge(2, &[("two", "192.0.2.2/30"), ("three", "192.0.2.5/30")], &[])
+        + &edge(3, &[("four", "192.0.2.6/30")], &[("rb", "red", &far), ("bb", "blue", &far)])
+}
+
+const FRR_VPN: &str = "frr defaults datacenter
+log stdout informational
+router bgp 65000
+ bgp router-id 10.3.0.2
+ no bgp default ipv4-unicast
+ neighbor 10.3.0.1 remote-as 65000
+ neighbor 10.3.0.1 timers connect 2
+ address-family ipv4 vpn
+  neighbor 10.3.0.1 activate
+ exit-address-family
+";
+
+#[test]
+fn customers_with_the_same_addresses_reach_their_own_over_labels() {
+    let mut scene = Scene::new();
+    scene.wire("one", "two");
+    scene.wire("three", "four");
+    for device in ["one", "two", "three", "four"] {
+        scene.router.ip(&["link", "set", "dev", device, "mtu", "1600"]).unwrap();
+    }
+    let host = |device: &str, net: u32, more: &str| {
+        let own = [format!("10.{net}.0.2/24"), format!("2001:db8:{net}::2/64")];
+        let gateways = [format!("10.{net}.0.1"), format!("2001:db8:{net}::1")];
+        let mut own: Vec<&str> = own.iter().map(String::as_str).collect();
+        own.extend(Some(more).filter(|it| !it.is_empty()));
+        scene.host(device, &own, &gateways.each_ref().map(String::as_str))
+    };
+    let (red, blue) = (host("ra", 1, ""), host("ba", 1, ""));
+    let _far = (host("rb", 2, "10.2.0.8/24"), host("bb", 2, "10.2.0.9/24"));
+    let frr_peer = Peer::new(&scene, "c", &["10.3.0.2/24"], &[]);
+    let kept = Capture::filtered(&frr_peer, "port 179");
+    let captures = ["two", "four"].map(|device| super::services::Capture::start(&scene, device));
+    scene.start(&vpns());
+    let frr_peer = frr(frr_peer, FRR_VPN);
+    awaited("routes of VPNs", || {
+        let rows = scene.rows(&["bgp", "fib", "pe1"]);
+        rows.iter().filter(|it| it["in_use"] == true && !it["vrf"].is_null()).count() == 4
+    });
+    // Both families, two tables with the same addresses, and nobody reaches the other's.
+    red.reaches("10.2.0.2");
+    red.reaches("2001:db8:2::2");
+    red.reaches("10.2.0.8");
+    blue.reaches("10.2.0.9");
+    for (from, to) in [(&red, "10.2.0.9"), (&blue, "10.2.0.8")] {
+        assert!(!from.ping(&["-c", "2", "-W", "1"], to).0, "{to}");
+    }
+    // Two labels on the first link, that of the table alone on the last one.
+    let rows = scene.rows(&["bgp", "fib", "pe1", "--within", "10.2.0.0/24"]);
+    let row = rows.iter().find(|it| it["vrf"] == "red").unwrap();
+    let label = row["label"].as_u64().unwrap().to_string();
+    let [on_two, on_four] = captures;
+    let echo = "icmp.type == 8 && ip.dst == 10.2.0.8";
+    let seen = on_two.sees(&[], &format!("mpls && {echo}"), &["mpls.label"]);
+    assert_eq!(seen[0].split(',').next_back(), Some(&*label), "{seen:?}");
+    assert_eq!(seen[0].split(',').count(), 2, "{seen:?}");
+    let seen = on_four.sees(&[], &format!("mpls && {echo}"), &["mpls.label", "mpls.bottom"]);
+    assert_eq!(seen[0], label, "{seen:?}");
+    // FRR has what pe1 tells: distinguisher, target, label.
+    let shown = || vtysh(&frr_peer, "show bgp ipv4 vpn 10.1.0.0/24");
+    awaited("FRR's table", || {
+        let said = shown();
+        said.contains("10.255.0.1:1") && said.contains("10.255.0.1:2")
+    });
+    let said = shown();
+    assert!(said.contains("RT:65000:1") && said.contains("10.255.0.1"), "{said}");
+    kept.has("ip.src == 10.3.0.1 && bgp && tcp.flags.fin == 0", "bgp.type", &["1", "2", "4"]);
+    for pe in ["pe1", "pe2", "pe3"] {
+        let refused = scene.rows(&["plane", "refusals", pe]);
+        assert_eq!(refused, Vec::<Value>::new(), "{pe}");
+    }
 }

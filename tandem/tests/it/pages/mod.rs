@@ -225,6 +225,7 @@ pages! {
     labels "docs/labels.md";
     media "docs/media.md";
     operations "docs/operations.md";
+    peering "docs/peering.md";
     policy "docs/policy.md";
     reflector "docs/rr.md";
     assurance "docs/sas.md";
