@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   speaker ─ Effects: opens, sends, closes ─→ carry ─→ Streams ─→ packets ─→ door
-//!   speaker ←──────────── Carried ←─ next ←─── settle ←─┘  ↑ packets
+//!   speaker ←──────────── Carried ←─ hear ←─── settle ←─┘  ↑ packets
 //! ```
 
 use crate::packet::{Arrived, Ends, write};
@@ -234,7 +234,7 @@ impl Carrier {
         all.into_iter().flatten().min()
     }
 
-    /// Sends what is to leave, and finds out what the speaker hears: [`Carrier::next`] says it.
+    /// Sends what is to leave, and finds out what the speaker hears: [`Carrier::hear`] says it.
     pub fn settle(&mut self, now: Time, out: &mut Effects) {
         let (door, sent) = (&mut self.door, &mut self.sent);
         let events = self.streams.take(now, |to, segment| {
@@ -252,7 +252,7 @@ impl Carrier {
     }
 
     /// What the speaker hears next.
-    pub fn next(&mut self) -> Option<Carried> {
+    pub fn hear(&mut self) -> Option<Carried> {
         self.heard.pop_front()
     }
 

@@ -512,7 +512,7 @@ impl Speaking {
             let places = &self.places;
             self.carrier.carry(now, &mut self.wanted, |flow| places.from(flow));
             self.carrier.settle(now, out);
-            let Some(carried) = self.carrier.next() else { return };
+            let Some(carried) = self.carrier.hear() else { return };
             let wanted = &mut self.wanted;
             let mut bytes: &[u8] = &[];
             match &carried {
