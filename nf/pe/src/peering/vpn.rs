@@ -57,6 +57,9 @@ pub(crate) struct VpnPath {
     is_stale: bool,
 }
 
+/// What a route is told with: attributes, and its label.
+type Told = (Vec<u8>, Vec<u8>);
+
 /// The tables, and what is known of other edges.
 #[derive(Debug)]
 pub(crate) struct Vpn {
@@ -67,7 +70,7 @@ pub(crate) struct Vpn {
     /// The keys of the paths that a table has to a prefix.
     taken: BTreeMap<(u32, Prefix), BTreeSet<Vec<u8>>>,
     changed: BTreeSet<(u32, Prefix)>,
-    told: BTreeMap<(Family, Vec<u8>), (Vec<u8>, Vec<u8>)>,
+    told: BTreeMap<(Family, Vec<u8>), Told>,
 }
 
 fn families() -> FamilySet {
@@ -311,8 +314,7 @@ fn key_of(distinguisher: RouteDistinguisher, to: Prefix) -> Vec<u8> {
     key
 }
 
-/// What a route of a table is told with: attributes, and its label.
-fn told(table: &Table) -> (Vec<u8>, Vec<u8>) {
+fn told(table: &Table) -> Told {
     let mut attributes = Vec::new();
     put(AttributeType::Origin, &[Origin::Incomplete.number()], &mut attributes);
     put(AttributeType::AsPath, &[], &mut attributes);
