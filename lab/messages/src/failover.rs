@@ -3,7 +3,8 @@
 //! answered is looked for.
 //!
 //! ```text
-//!   S-CSCF with terminals ══ each request to both addresses, as to one that moves ══ node a ⇄ node b
+//!   S-CSCF with terminals ══ each request to both addresses ══ node a ⇄ node b
+//!                            (as to one that moves)
 //! ```
 
 use crate::book::{Book, Core};

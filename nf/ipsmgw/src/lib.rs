@@ -41,6 +41,7 @@ mod notice;
 mod pair;
 mod peer_operation;
 mod peers;
+mod place;
 mod records;
 mod registration;
 mod routing;

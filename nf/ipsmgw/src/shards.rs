@@ -28,7 +28,7 @@ pub(crate) use first::First;
 pub(crate) use work::Work;
 
 use crate::config::Ipsmgw;
-use crate::pair::Place;
+use crate::place::Place;
 use machine::{Duration, Time};
 use runtime::Seed;
 use std::sync::Arc;
