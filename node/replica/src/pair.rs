@@ -18,8 +18,6 @@ const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
-/// Between two questions of how far the peer is.
-const ASK_PAUSE: Duration = Duration::from_millis(1);
 /// A node that remembers a state waits so long for the other one before it serves alone with it.
 const RECALL_WAIT: Duration = Duration::from_secs(3);
 
@@ -175,8 +173,6 @@ pub struct Pair {
     changes: Vec<Change>,
     /// Since lanes are behind: how far the stream was acknowledged.
     held: Option<((u64, u64), u64)>,
-    /// When the peer may be asked again how far it is: a lane waits for that.
-    next_ask: Time,
 }
 
 impl Pair {
@@ -200,7 +196,6 @@ impl Pair {
             followed_until: None,
             changes: Vec::new(),
             held: None,
-            next_ask: now,
         }
     }
 
@@ -294,22 +289,6 @@ impl Pair {
         self.settle(now, out);
         self.follow(now, out);
         self.flush(now, out);
-        self.ask(now, out);
-    }
-
-    /// Asks the peer how far it is, if a lane waits for that: it would say so with its next
-    /// heartbeat.
-    fn ask(&mut self, now: Time, out: &mut Vec<Out>) {
-        if now >= self.next_ask && self.has_waiting(now) {
-            self.next_ask = now + ASK_PAUSE;
-            self.beat(now, out);
-        }
-    }
-
-    fn has_waiting(&self, now: Time) -> bool {
-        self.election.role == Role::Active
-            && self.source.has_marks()
-            && self.election.living(now).is_some()
     }
 
     /// A lane is quiet. With the last one all is told: the peer need not wait until its next
@@ -587,7 +566,7 @@ impl Pair {
         if self.election.role == Role::Active {
             beat.tells = self.source.position();
         }
-        beat.asks = self.handover.is_some() || self.has_waiting(now);
+        beat.asks = self.handover.is_some();
         self.election.write(now, &mut beat);
         self.unacknowledged = 0;
         out.push(Out::ToPeer(message::beat(self.params.pair, &beat)));
@@ -610,15 +589,12 @@ impl Pair {
         }
         self.source.tick(now);
         self.flush(now, out);
-        self.ask(now, out);
     }
 
     /// When [`Pair::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self, now: Time) -> Time {
-        let asked = self.has_waiting(now).then_some(self.next_ask);
-        let others =
-            [self.election.deadline(now), self.source.deadline(), self.followed_until, asked];
+        let others = [self.election.deadline(now), self.source.deadline(), self.followed_until];
         others.into_iter().flatten().fold(self.next_beat, Time::min)
     }
 }
