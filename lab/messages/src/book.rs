@@ -57,8 +57,8 @@ pub(crate) struct Book {
     submitted: HashMap<u64, u64>,
     killed: Option<Instant>,
     served: Option<Instant>,
-    /// When both nodes were killed.
-    all_killed: Option<Instant>,
+    /// From when on both nodes were killed, and when both were gone.
+    all_killed: Option<(Instant, Instant)>,
 }
 
 impl Book {
@@ -67,10 +67,11 @@ impl Book {
         (self.killed, self.served) = (Some(at), None);
     }
 
-    /// Both were, from then on.
-    pub(crate) fn all_killed(&mut self, at: Instant) {
-        self.all_killed = Some(at);
-        self.killed(Instant::now());
+    /// Both were, from then until now.
+    pub(crate) fn all_killed(&mut self, from: Instant) {
+        let gone = Instant::now();
+        self.all_killed = Some((from, gone));
+        self.killed(gone);
     }
 
     /// From then until a request was answered that was sent later.
@@ -127,8 +128,9 @@ impl Book {
         let it = self.texts.entry(text).or_default();
         it.deliveries += 1;
         // What is taken out is on disk a little later: with both nodes it may be forgotten.
-        let is_excused =
-            |it: Instant| self.all_killed.is_some_and(|at| it + ON_DISK > at && it < at + ON_DISK);
+        let is_excused = |it: Instant| {
+            self.all_killed.is_some_and(|(from, gone)| it + ON_DISK > from && it <= gone)
+        };
         it.came_reported |= it.reported.is_some_and(|it| !is_excused(it));
     }
 }
