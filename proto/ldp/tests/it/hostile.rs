@@ -71,11 +71,10 @@ fn mapping(prefix: Prefix, label: u32) -> Body {
 
 /// The labels of the ways of what was said last of a prefix.
 fn labels(out: &[Out]) -> Option<Vec<Option<u32>>> {
-    let last = out.iter().rev().find_map(|it| match it {
+    out.iter().rev().find_map(|it| match it {
         Out::Forward { hops, .. } => Some(hops.iter().map(|it| it.label).collect()),
         _ => None,
-    });
-    last
+    })
 }
 
 #[test]
