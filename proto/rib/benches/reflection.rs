@@ -8,7 +8,7 @@ use bgp::family::{Family, FamilySet, Ipv4Prefix};
 use bgp::pack::{Announcement, Limits};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use machine::{Duration, Time};
-use rib::{Bounds, Kind, Neighbour, PeerId, Rib, Settings};
+use rib::{Bounds, Customer, Kind, Neighbour, PeerId, Rib, Settings};
 use std::hint::black_box;
 
 const SETS: u32 = 71_900;
@@ -78,6 +78,7 @@ fn up(rib: &mut Rib, number: u32) {
         allow_own_as: 0,
         role: None,
         next_hop_self: None,
+        customer: Customer::default(),
     };
     rib.up(Time::ZERO, PeerId(number), about, &negotiated());
 }

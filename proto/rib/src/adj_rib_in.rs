@@ -11,7 +11,9 @@ use crate::policy::{Changed, Policy, Subject, Verdict, is_judged};
 use crate::sets::Content;
 use crate::table::{Announced, Path, Table, Taken};
 use crate::{Kind, NONE, PeerId};
-use bgp::codec::{AsPath, AttributeType, Attributes, Edit, Role, Violation, rewrite};
+use bgp::codec::{
+    AsPath, AttributeType, Attributes, Edit, ExtendedCommunity, Role, Violation, rewrite,
+};
 use bgp::family::{Family, Routes};
 
 /// What an UPDATE was.
@@ -80,17 +82,32 @@ impl ImportContext<'_> {
         }
     }
 
-    /// Appends the attributes with ONLY_TO_CUSTOMER, if they come from above without (RFC 9234 §5).
+    /// Appends the attributes with ONLY_TO_CUSTOMER, if they come from above without (RFC 9234 §5),
+    /// and with the site of the peer (RFC 4364 §7); nothing where they stay as they are.
     pub(crate) fn mark(&self, attributes: &[u8], out: &mut Vec<u8>) {
         use Role::{Customer, Peer, RouteServerClient};
         let comes_down =
             matches!(self.peer.neighbour.role, Some(Customer | Peer | RouteServerClient));
         let kind = AttributeType::OnlyToCustomer;
-        if comes_down && Attributes::new(attributes).value(kind).is_none() {
-            let asn = self.peer.neighbour.asn.to_be_bytes();
-            let fits = rewrite(attributes, &[Edit { kind, value: Some(&asn) }], out);
-            debug_assert!(fits, "four octets");
+        let is_marked = comes_down && Attributes::new(attributes).value(kind).is_none();
+        let site = self.peer.neighbour.customer.site;
+        if !is_marked && site.is_none() {
+            return;
         }
+        let asn = self.peer.neighbour.asn.to_be_bytes();
+        let only = Edit { kind, value: Some(&asn[..]) };
+        let Some(site) = site else {
+            let fits = rewrite(attributes, &[only], out);
+            debug_assert!(fits, "four octets");
+            return;
+        };
+        let kind = AttributeType::ExtendedCommunities;
+        let value = Attributes::new(attributes).value(kind).unwrap_or_default();
+        let others = ExtendedCommunity::all(value).filter(|it| *it != site);
+        let all: Vec<u8> = others.chain([site]).flat_map(|it| it.0).collect();
+        let edits = [Edit { kind, value: Some(&all) }, only];
+        // A value without room for eight octets more stays as it is.
+        let _ = rewrite(attributes, if is_marked { &edits } else { &edits[..1] }, out);
     }
 
     /// The set of that content in the table; it has no paths yet if it is new.

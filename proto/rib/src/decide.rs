@@ -38,7 +38,7 @@ impl Standing {
 
 /// What paths are compared by, read out of the attributes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rank {
+pub struct Rank {
     pub(crate) standing: Standing,
     pub(crate) local_pref: u32,
     /// The metric of AIGP; `None` is behind all (RFC 7311 §4.1).
@@ -117,6 +117,11 @@ impl Rank {
         Self { metric: metric.unwrap_or(u32::MAX), standing, ..self }
     }
 
+    /// In a base that imports the path: nothing is its own there.
+    pub(crate) fn elsewhere(self) -> Self {
+        Self { standing: self.standing.with(Standing::PEERS, true), ..self }
+    }
+
     /// AIGP and the metric to the next hop together (RFC 7311 §4.1).
     fn total_aigp(&self) -> u64 {
         self.aigp.map_or(u64::MAX, |aigp| aigp.saturating_add(self.metric.into()))
@@ -128,6 +133,11 @@ impl Rank {
 
     pub(crate) const fn is_unreachable(&self) -> bool {
         self.standing.has(Standing::UNREACHABLE)
+    }
+
+    /// Of this speaker itself.
+    pub(crate) const fn is_own(&self) -> bool {
+        !self.standing.has(Standing::PEERS)
     }
 
     /// Whether a path of it may be taken at all.

@@ -74,6 +74,21 @@ impl<'v> Edits<'v> {
     }
 }
 
+/// A path, ASes of four octets, with one AS in place of another.
+fn replaced(path: &[u8], asn: Asn, by: Asn) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(path.len()), path);
+    while let Some((&[kind, count], behind)) = rest.split_first_chunk::<2>() {
+        let (ases, next) = behind.split_at(behind.len().min(4 * usize::from(count)));
+        out.extend_from_slice(&[kind, count]);
+        for it in ases.as_chunks::<4>().0 {
+            let is_it = *it == asn.to_be_bytes();
+            out.extend_from_slice(&if is_it { by.to_be_bytes() } else { *it });
+        }
+        rest = next;
+    }
+    out
+}
+
 /// How routes are told to the peers of a group.
 pub(crate) struct Export<'a> {
     pub(crate) own: Own,
@@ -101,8 +116,12 @@ impl Export<'_> {
         let stays_inside = (is_external && set.no_export)
             || (set.only_to_customers && self.leads_up())
             || (set.rank.is_stale() && !self.terms.long_lived);
+        let comes_back = self.terms.site.is_some_and(|site| set.is_of_site(site));
         let is_understood = self.terms.extended_next_hop || !is_extended;
-        set.kind.is_reflected_to(self.terms.kind) && is_good && !stays_inside && is_understood
+        set.kind.is_reflected_to(self.terms.kind)
+            && is_good
+            && !(stays_inside || comes_back)
+            && is_understood
     }
 
     /// Whether the peers are no customers: providers, peers or route servers (RFC 9234 §5).
@@ -179,7 +198,13 @@ impl Export<'_> {
     ) {
         let old = from.value(AttributeType::AsPath).unwrap_or_default();
         values.path.clear();
-        prepend(old, SegmentKind::Sequence, self.own.asn, &mut values.path);
+        match self.terms.overridden {
+            None => prepend(old, SegmentKind::Sequence, self.own.asn, &mut values.path),
+            Some(asn) => {
+                let path = replaced(old, asn, self.own.asn);
+                prepend(&path, SegmentKind::Sequence, self.own.asn, &mut values.path);
+            }
+        }
         values.asn = self.own.asn.to_be_bytes();
         let is_marked = from.value(AttributeType::OnlyToCustomer).is_some();
         let values = &*values;

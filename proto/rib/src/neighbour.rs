@@ -1,6 +1,6 @@
 //! Who stands at the other end of a session, as far as routes are concerned.
 
-use bgp::codec::{Asn, Identifier, Role};
+use bgp::codec::{Asn, ExtendedCommunity, Identifier, Role};
 use core::net::IpAddr;
 
 /// The number of a peer, given by the owner: below [`crate::PEERS_MAX`].
@@ -10,6 +10,13 @@ pub struct PeerId(pub u32);
 impl PeerId {
     /// This speaker itself, whose routes are those of [`crate::Rib::originate`].
     pub const OWN: Self = Self(u32::MAX);
+    /// Another base, whose routes are those of [`crate::Rib::import`].
+    pub const IMPORTED: Self = Self(u32::MAX - 1);
+
+    /// Whether it is no peer: routes of it are never stale, and their next hops need not be found.
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 >= Self::IMPORTED.0
+    }
 }
 
 /// What a peer is to the reflector (RFC 4456 §2).
@@ -57,6 +64,19 @@ pub struct Neighbour {
     pub allow_own_as: u8,
     /// Our address on the session, where it is told as the next hop: always to external peers.
     pub next_hop_self: Option<IpAddr>,
+    /// What it is as a customer of a VPN.
+    pub customer: Customer,
+}
+
+/// What a customer of a VPN is beside a peer (RFC 4364 §7, §10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Customer {
+    /// Its site: its routes are marked with this community, and routes that have it are not told to
+    /// it, so that what a site with several sessions tells does not come back to it.
+    pub site: Option<ExtendedCommunity>,
+    /// Its AS in the paths that it is told is replaced by ours: other sites of it have the same AS,
+    /// and it takes none with its own in it.
+    pub as_override: bool,
 }
 
 /// Who is told.
@@ -100,6 +120,10 @@ pub struct Terms {
     pub long_lived: bool,
     /// The next hop that they are told instead of the route's own.
     pub next_hop_self: Option<IpAddr>,
+    /// Routes of this site are not told to them.
+    pub site: Option<ExtendedCommunity>,
+    /// The AS that is replaced by ours in the paths that they are told.
+    pub overridden: Option<Asn>,
 }
 
 impl Terms {

@@ -66,6 +66,8 @@ impl Peer {
             constrained: is_peer && is_constrained(family) && families.has(Family::RouteTarget),
             long_lived: self.long_lived.has(family),
             next_hop_self: about.next_hop_self,
+            site: about.customer.site,
+            overridden: about.customer.as_override.then_some(about.asn),
         }
     }
 }

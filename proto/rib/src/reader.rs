@@ -11,6 +11,8 @@ pub struct ReaderId(pub(crate) u32);
 pub(crate) struct Reader {
     pub(crate) id: ReaderId,
     pub(crate) equal_max: usize,
+    /// Paths of this speaker are told beside what is chosen of the others.
+    pub(crate) is_importer: bool,
     /// The place in the log of what it is told next.
     pub(crate) position: u64,
     pub(crate) stage: Stage,

@@ -43,13 +43,14 @@ pub struct Choice<'a> {
     pub key: &'a [u8],
     chosen: &'a [u32],
     backup: u32,
+    own: u32,
     table: Columns<'a>,
 }
 
 /// A path of a route.
 #[derive(Debug, Clone, Copy)]
 pub struct PathRef<'a> {
-    /// Who announced it: [`PeerId::OWN`] for this speaker.
+    /// Who announced it: [`PeerId::OWN`] for this speaker, [`PeerId::IMPORTED`] for another base.
     pub peer: PeerId,
     /// What that is.
     pub kind: Kind,
@@ -65,6 +66,8 @@ pub struct PathRef<'a> {
     pub payload: &'a [u8],
     /// How far the next hop is.
     pub metric: u32,
+    /// What it is compared by, for [`Rib::import`].
+    pub rank: Rank,
 }
 
 /// What paths are read from.
@@ -94,6 +97,7 @@ impl<'a> Columns<'a> {
             attributes: set.attributes(),
             payload: self.payloads.octets(path.payload),
             metric: set.rank.metric,
+            rank: set.rank,
         }
     }
 
@@ -122,6 +126,12 @@ impl<'a> Choice<'a> {
     pub fn backup(&self) -> Option<PathRef<'a>> {
         (self.backup != NONE).then(|| self.table.path(self.backup))
     }
+
+    /// For a [`Rib::importer`]: the path of this speaker, which is not among the others.
+    #[must_use]
+    pub fn own(&self) -> Option<PathRef<'a>> {
+        (self.own != NONE).then(|| self.table.path(self.own))
+    }
 }
 
 /// Room for what is chosen of an entry.
@@ -130,6 +140,7 @@ struct Room {
     usable: Vec<(Rank, u32)>,
     candidates: Vec<(Rank, u32)>,
     chosen: Vec<u32>,
+    own: u32,
     key: Vec<u8>,
 }
 
@@ -158,12 +169,14 @@ impl<K: Key> Table<K> {
         match reader.stage {
             Stage::Fresh => {
                 tell(Change::Begin(self.family));
+                // What changed until now is told as it stands, like everything.
+                reader.position = self.changes.end();
                 reader.stage = Stage::Walks(0);
             }
             Stage::Walks(entry) if (entry as usize) < self.entries.len() => {
                 reader.stage = Stage::Walks(entry + 1);
                 if self.entries[entry as usize].paths != NONE {
-                    self.tell(entry, reader.equal_max, room, tell);
+                    self.tell(entry, reader, room, tell);
                 }
             }
             Stage::Walks(_) => reader.stage = Stage::Follows(self.changes.end()),
@@ -175,7 +188,7 @@ impl<K: Key> Table<K> {
                 let (entry, _) = self.changes.change_at(reader.position);
                 reader.position += 1;
                 if self.is_last(entry, reader.position - 1) {
-                    self.tell(entry, reader.equal_max, room, tell);
+                    self.tell(entry, reader, room, tell);
                 }
             }
         }
@@ -184,27 +197,36 @@ impl<K: Key> Table<K> {
     fn tell(
         &self,
         entry: u32,
-        equal_max: usize,
+        reader: &Reader,
         room: &mut Room,
         tell: &mut impl FnMut(Change<'_>),
     ) {
         let table = Columns { paths: &self.paths, sets: &self.sets, payloads: &self.payloads };
-        let backup = self.choose(entry, equal_max, room);
+        let backup = self.choose(entry, reader, room);
         room.key.clear();
         self.entries[entry as usize].key.octets(&mut room.key);
-        let (key, chosen) = (&room.key[..], &room.chosen[..]);
-        tell(Change::Route(Choice { family: self.family, key, chosen, backup, table }));
+        let (key, chosen, own) = (&room.key[..], &room.chosen[..], room.own);
+        tell(Change::Route(Choice { family: self.family, key, chosen, backup, own, table }));
     }
 
     /// Chooses the best path of an entry and those that are equal to it; the backup.
-    fn choose(&self, entry: u32, equal_max: usize, room: &mut Room) -> u32 {
+    fn choose(&self, entry: u32, reader: &Reader, room: &mut Room) -> u32 {
         let table = Columns { paths: &self.paths, sets: &self.sets, payloads: &self.payloads };
-        let Room { usable, candidates, chosen, .. } = room;
+        let Room { usable, candidates, chosen, own, .. } = room;
         let rank = |path: u32| self.sets.get(self.paths[path as usize].set).rank;
         usable.clear();
         chosen.clear();
         usable.extend(self.paths_of(entry).map(|path| (rank(path), path)));
         usable.retain(|(rank, _)| rank.is_usable());
+        *own = NONE;
+        if reader.is_importer {
+            usable.retain(|&(rank, path)| {
+                if rank.is_own() {
+                    *own = path;
+                }
+                !rank.is_own()
+            });
+        }
         let tie = |path: u32| self.paths[path as usize].path_id;
         if let [(_, only)] = usable[..] {
             chosen.push(only);
@@ -214,7 +236,7 @@ impl<K: Key> Table<K> {
         decide::equal(candidates, tie);
         let way = |path: u32| (table.next_hop(path), self.paths[path as usize].payload);
         for &(_, path) in candidates.iter() {
-            if chosen.len() < equal_max && !chosen.iter().any(|it| way(*it) == way(path)) {
+            if chosen.len() < reader.equal_max && !chosen.iter().any(|it| way(*it) == way(path)) {
                 chosen.push(path);
             }
         }
@@ -231,6 +253,21 @@ impl Rib {
     /// One who reads what changes in some families, beginning with all that stands: paths that are
     /// equal up to `equal_max`, [`EQUAL_MAX`] at most.
     pub fn reader(&mut self, families: FamilySet, equal_max: usize) -> ReaderId {
+        self.open_reader(families, equal_max, false)
+    }
+
+    /// The same for one who imports into other bases: what is chosen does not hang on the routes of
+    /// this speaker, which may come from there. They are told beside it ([`Choice::own`]).
+    pub fn importer(&mut self, families: FamilySet, equal_max: usize) -> ReaderId {
+        self.open_reader(families, equal_max, true)
+    }
+
+    fn open_reader(
+        &mut self,
+        families: FamilySet,
+        equal_max: usize,
+        is_importer: bool,
+    ) -> ReaderId {
         let free = self.readers.iter().position(Option::is_none);
         let at = free.unwrap_or(self.readers.len());
         let id = ReaderId(number(at));
@@ -240,7 +277,7 @@ impl Rib {
         for family in families.iter() {
             with!(self.table(family), table => {
                 let (position, stage) = (table.changes.end(), Stage::Fresh);
-                table.readers.push(Reader { id, equal_max, position, stage });
+                table.readers.push(Reader { id, equal_max, is_importer, position, stage });
                 table.logs_all = true;
             });
         }

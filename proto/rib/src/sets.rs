@@ -4,7 +4,7 @@ use crate::decide::{Rank, Standing};
 use crate::hash::Hash;
 use crate::next_hops::{self, NextHops};
 use crate::{Kind, NONE, PeerId};
-use bgp::codec::{AttributeType, Attributes, Community, WellKnownCommunity};
+use bgp::codec::{AttributeType, Attributes, Community, ExtendedCommunity, WellKnownCommunity};
 use hashbrown::HashTable;
 
 /// What is to be interned.
@@ -64,10 +64,10 @@ impl Set {
         self.octets.len() as u64
     }
 
-    /// The next hop that is to be reached; none for one that leads nowhere, or for this speaker.
+    /// The next hop that is to be reached; none for one that leads nowhere, or is no peer's.
     fn leads_to(&self) -> Option<core::net::IpAddr> {
         let address = || next_hops::address(self.attributes(), self.next_hop());
-        if self.kind == Kind::Own { None } else { address() }
+        if self.peer.is_none() { None } else { address() }
     }
 
     fn content(&self) -> Content<'_> {
@@ -86,6 +86,13 @@ impl Set {
         self.octets == other.octets
             && self.next_hop_bytes == other.next_hop_bytes
             && self.rank == other.rank
+    }
+
+    /// Whether it is of a site (RFC 4364 §7).
+    pub(crate) fn is_of_site(&self, site: ExtendedCommunity) -> bool {
+        let kind = AttributeType::ExtendedCommunities;
+        let value = Attributes::new(self.attributes()).value(kind).unwrap_or_default();
+        ExtendedCommunity::all(value).any(|it| it == site)
     }
 
     pub(crate) fn has_community(&self, wanted: WellKnownCommunity) -> bool {

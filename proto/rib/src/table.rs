@@ -18,7 +18,7 @@ use crate::payload::Payloads;
 use crate::reader::Reader;
 use crate::sets::Sets;
 use crate::source::Source;
-use crate::{Kind, Metrics, NONE, PeerId};
+use crate::{Metrics, NONE, PeerId};
 use crate::{decide, number};
 use bgp::family::Family;
 use hashbrown::{HashTable, hash_table};
@@ -111,9 +111,9 @@ pub(crate) struct Table<K> {
     decisions: usize,
 }
 
-/// The place of a peer among the sources: this speaker itself stands first.
+/// The place of a peer among the sources: those that are no peers stand first.
 const fn place(peer: PeerId) -> usize {
-    peer.0.wrapping_add(1) as usize
+    peer.0.wrapping_add(2) as usize
 }
 
 impl<K: Key> Table<K> {
@@ -533,7 +533,7 @@ impl<K: Key> Table<K> {
         let all = if self.sets.next_hops.is_some() { 0 } else { self.sets.len() };
         for number in 0..all {
             let set = self.sets.get_mut(number);
-            if set.references == 0 || set.kind == Kind::Own {
+            if set.references == 0 || set.peer.is_none() {
                 continue;
             }
             let metric = metrics.of_route(0, set.attributes(), set.next_hop());
@@ -561,6 +561,16 @@ impl<K: Key> Table<K> {
         let last = self.entries[entry as usize].changed;
         let position = self.changes.push_minor(entry, last);
         self.entries[entry as usize].changed = Changes::low(position);
+    }
+
+    /// Readers are told again of all routes with a path of a set.
+    pub(crate) fn log_paths(&mut self, set: u32) {
+        let mut path = self.sets.get(set).first;
+        while path != NONE {
+            let Path { entry, set_next, .. } = self.paths[path as usize];
+            self.log_minor(entry);
+            path = set_next;
+        }
     }
 
     /// Whether the place of the log is the last one of its entry.
@@ -609,6 +619,7 @@ impl<K: Key> Table<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kind;
     use crate::sets::Content;
     use bgp::family::Ipv4Prefix;
 

@@ -18,7 +18,7 @@ pub struct RouteView {
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathView {
-    /// Who announced it: [`PeerId::OWN`] for this speaker.
+    /// Who announced it: [`PeerId::OWN`] for this speaker, [`PeerId::IMPORTED`] for another base.
     pub peer: PeerId,
     /// The peer's number for it; zero without.
     pub path_id: u32,
@@ -105,7 +105,8 @@ impl<K: Key> Table<K> {
             payload: self.payloads.octets(path.payload).to_vec(),
             is_refused: set.rank.is_refused(),
             came_with: came.map(|it| (it.attributes().to_vec(), it.next_hop().to_vec())),
-            is_stale: self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
+            is_stale: !path.peer.is_none()
+                && self.source(path.peer).is_some_and(|it| it.epoch != set.epoch),
             loses_by: best.map(|best| decide::reason(best, &set.rank)),
         }
     }

@@ -1,7 +1,7 @@
 //! Monitoring stations look on: told like peers, in groups of their own.
 
 use crate::peers::{Peer, PeerCounters, is_constrained};
-use crate::{Audience, Kind, Neighbour, PEERS_MAX, PeerId, Rib};
+use crate::{Audience, Customer, Kind, Neighbour, PEERS_MAX, PeerId, Rib};
 use bgp::codec::{Context, MESSAGE_BYTES_MAX, Peering};
 use bgp::family::FamilySet;
 use core::net::{IpAddr, Ipv4Addr};
@@ -44,6 +44,7 @@ impl Rib {
                 allow_own_as: 0,
                 role: None,
                 next_hop_self: None,
+                customer: Customer::default(),
             },
             context: Context {
                 peering: Peering::Internal,

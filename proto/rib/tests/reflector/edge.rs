@@ -445,6 +445,43 @@ fn own_routes_are_before_all_others_and_no_restart_touches_them() {
 }
 
 #[test]
+fn for_an_importer_own_routes_stand_beside_what_is_chosen() {
+    let (mut world, _) = edge(vec![plain(Kind::NonClient); 2], Bounds::default());
+    let (family, route) = (Family::Vpnv4, key(Family::Vpnv4, 1));
+    let importer = world.rib.importer(FamilySet::only(family), 64);
+    let heard = |world: &mut World| {
+        let mut heard = Vec::new();
+        world.rib.read_changes(importer, 100, &mut |change| {
+            if let Change::Route(choice) = change {
+                let hops = |path: PathRef<'_>| path.next_hop.expect("the world makes it");
+                let paths = choice.paths().map(hops).collect::<Vec<_>>();
+                heard.push((paths, choice.backup().map(hops), choice.own().map(hops)));
+            }
+        });
+        heard
+    };
+    for peer in 0..2 {
+        let mut said = said_over(&mut world, peer, family, peer as u8);
+        let value = [0, 0, 0, 100 + peer as u8];
+        let edit = bgp::codec::Edit { kind: AttributeType::LocalPref, value: Some(&value) };
+        let mut attributes = Vec::new();
+        assert!(bgp::codec::rewrite(&said.0, &[edit], &mut attributes));
+        said.0 = attributes;
+        world.announce(peer, family, &route, said);
+    }
+    world.find_new_hops();
+    let both = |own| vec![(vec![hop(1)], Some(hop(0)), own)];
+    assert_eq!(heard(&mut world), both(None));
+    let ours = said_over(&mut world, OURSELVES, family, 3);
+    world.originate(family, &route, Some(ours));
+    assert_eq!(heard(&mut world), both(Some(hop(3))));
+    (0..2).for_each(|peer| world.withdraw(peer, family, &route));
+    assert_eq!(heard(&mut world), vec![(vec![], None, Some(hop(3)))]);
+    world.originate(family, &route, None);
+    assert_eq!(heard(&mut world), vec![(vec![], None, None)]);
+}
+
+#[test]
 fn what_is_no_whole_route_is_not_originated() {
     let (mut world, _) = edge(vec![plain(Kind::Client)], Bounds::default());
     let family = Family::Vpnv4;

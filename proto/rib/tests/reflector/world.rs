@@ -10,8 +10,8 @@ use bgp::family::{Family, FamilySet, Route, RouteTarget};
 use bgp::pack::{Announcement, Limits, Withdrawal, end_of_rib};
 use machine::{Duration, Time};
 use rib::{
-    Bounds, Changed, Kind, Location, Metrics, Neighbour, OwnRoute, PeerId, Policy, Rib, Settings,
-    Subject, Taken, Verdict,
+    Bounds, Changed, Customer, Kind, Location, Metrics, Neighbour, OwnRoute, PeerId, Policy, Rib,
+    Settings, Subject, Taken, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -286,6 +286,7 @@ impl World {
             allow_own_as: 0,
             role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
+            customer: Customer::default(),
         };
         let mut negotiated = client.spec.negotiated(asn);
         negotiated.context.add_path = add_path;

@@ -1,0 +1,95 @@
+//! What attributes become on their way into a VRF and out of it.
+
+use bgp::codec::{AttributeType, Attributes, Edit, ExtendedCommunity, rewrite};
+use core::net::Ipv4Addr;
+
+/// Attributes that were rewritten, with what they were made of: routes that follow each other
+/// mostly have the same.
+#[derive(Debug, Default)]
+pub(crate) struct Rewritten {
+    from: (Vec<u8>, Vec<u8>),
+    /// They are fit to be used.
+    is_good: bool,
+    pub(crate) attributes: Vec<u8>,
+    pub(crate) next_hop: Vec<u8>,
+}
+
+impl Rewritten {
+    /// Makes them of these by `make`, unless they were; whether they can be used.
+    pub(crate) fn of(
+        &mut self,
+        attributes: &[u8],
+        next_hop: &[u8],
+        make: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> bool,
+    ) -> bool {
+        if self.from.0 != attributes || self.from.1 != next_hop || !self.is_good {
+            self.from.0.clear();
+            self.from.0.extend_from_slice(attributes);
+            self.from.1.clear();
+            self.from.1.extend_from_slice(next_hop);
+            self.attributes.clear();
+            self.next_hop.clear();
+            self.is_good = make(&mut self.attributes, &mut self.next_hop);
+        }
+        self.is_good
+    }
+
+    /// They are to be made anew.
+    pub(crate) fn forget(&mut self) {
+        self.is_good = false;
+    }
+}
+
+/// The extended communities without route targets.
+fn without_targets(attributes: &[u8]) -> Vec<u8> {
+    let value = Attributes::new(attributes).value(AttributeType::ExtendedCommunities);
+    let all = ExtendedCommunity::all(value.unwrap_or_default());
+    all.filter(|it| !it.is_route_target()).flat_map(|it| it.0).collect()
+}
+
+/// Those of a VPN route in a VRF: without route targets, which concern edges alone; its next hop
+/// without a distinguisher.
+pub(crate) fn imported(
+    attributes: &[u8],
+    next_hop: &[u8],
+    out: &mut Vec<u8>,
+    hop: &mut Vec<u8>,
+) -> bool {
+    let communities = without_targets(attributes);
+    let kind = AttributeType::ExtendedCommunities;
+    let value = (!communities.is_empty()).then_some(&communities[..]);
+    match next_hop.len() {
+        12 | 24 => hop.extend_from_slice(&next_hop[8..]),
+        48 => {
+            hop.extend_from_slice(&next_hop[8..24]);
+            hop.extend_from_slice(&next_hop[32..]);
+        }
+        _ => hop.extend_from_slice(next_hop),
+    }
+    rewrite(attributes, &[Edit { kind, value }], out)
+}
+
+/// Those of a route of a VRF towards other edges: with the export targets in place of those that a
+/// customer may have told, our own address as the next hop (RFC 4364 §4.3.2, RFC 4659 §3.2.1.1).
+pub(crate) fn exported(
+    attributes: &[u8],
+    targets: &[ExtendedCommunity],
+    own: Ipv4Addr,
+    is_ipv6: bool,
+    out: &mut Vec<u8>,
+    hop: &mut Vec<u8>,
+) -> bool {
+    let mut communities = without_targets(attributes);
+    communities.extend(targets.iter().flat_map(|it| it.0));
+    hop.extend_from_slice(&[0; 8]);
+    match is_ipv6 {
+        true => hop.extend_from_slice(&own.to_ipv6_mapped().octets()),
+        false => hop.extend_from_slice(&own.octets()),
+    }
+    let value = (!communities.is_empty()).then_some(&communities[..]);
+    let edits = [
+        Edit { kind: AttributeType::NextHop, value: None },
+        Edit { kind: AttributeType::ExtendedCommunities, value },
+    ];
+    rewrite(attributes, &edits, out)
+}
