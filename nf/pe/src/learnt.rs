@@ -19,8 +19,9 @@ use forwarder::ToPackets;
 use igp::config::Source;
 use igp::{
     External, Link, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start,
-    Surroundings,
+    Surroundings, Way,
 };
+use ldp_stack::IMPLICIT_NULL;
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};

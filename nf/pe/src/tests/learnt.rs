@@ -239,10 +239,10 @@ fn the_lowest_distance_holds_and_what_waits_comes_back_when_nothing_is_learnt_an
         ("203.0.113.0/24", "ospf"),
     ];
     assert_eq!(held, wanted.map(|(to, by)| (to.into(), by.into())));
-    let asked = |params: &[(&str, &str)]| {
+    let mut asked = |params: &[(&str, &str)]| {
         let params = params.iter().map(|(key, it)| ((*key).to_owned(), (*it).to_owned()));
         let ask = Ask { path: "pe/routes".to_owned(), params: params.collect() };
-        let page = world.edge.own(world.now, &ask).expect("routes");
+        let page = world.edge.own(world.now, &ask, &mut Effects::default()).expect("routes");
         let rows = page["rows"].as_array().expect("a page").iter();
         let told = |it: &serde_json::Value| {
             format!("{} {} {}", it["prefix"], it["origin"], it["holds"]).replace('"', "")
