@@ -1,5 +1,5 @@
-//! Provider edge: what a section says of a router, and what OSPF, IS-IS, LDP and BGP learn, told to the
-//! process that forwards.
+//! Provider edge: what a section says of a router, and what OSPF, IS-IS, LDP and BGP learn, told to
+//! the process that forwards.
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder

@@ -1,5 +1,5 @@
-//! What the management side may ask a speaker and its tables: peers, routes, groups; and what it may
-//! tell: clear, shut down, enable. Every function with a speaker answers them so.
+//! What the management side may ask a speaker and its tables: peers, routes, groups; and what it
+//! may tell: clear, shut down, enable. Every function with a speaker answers them so.
 
 mod peers;
 mod routes;

@@ -81,8 +81,8 @@ impl Fib {
         self.reader = rib.reader(families(), paths_max.into());
     }
 
-    /// Finds out how next hops are reached: `all` of them, or those that are new; whether there were
-    /// any.
+    /// Finds out how next hops are reached: `all` of them, or those that are new; whether there
+    /// were any.
     pub(crate) fn resolve(
         &mut self,
         rib: &mut Rib,

@@ -541,11 +541,15 @@ impl Speaking {
                 Out::Up(id, it) => {
                     let (peer, asn) = (self.speaker.name_of(*id), it.negotiated.peer.asn);
                     let address = it.neighbour.address;
-                    tracing::info!(target: "bgp", function, peer, %address, asn, "the session stands");
+                    tracing::info!(
+                        target: "bgp", function, peer, %address, asn, "the session stands"
+                    );
                 }
                 Out::Down(_, it) => {
                     let (peer, address, reason) = (&*it.name, it.address, &*it.reason);
-                    tracing::warn!(target: "bgp", function, peer, %address, reason, "the session ended");
+                    tracing::warn!(
+                        target: "bgp", function, peer, %address, reason, "the session ended"
+                    );
                 }
                 _ => {}
             }

@@ -242,7 +242,8 @@ impl Vpn {
         self.taken.keys().copied()
     }
 
-    /// Those over next hops that are reached otherwise, and those that changed since this was asked.
+    /// Those over next hops that are reached otherwise, and those that changed since this was
+    /// asked.
     pub(crate) fn take_changed(&mut self, moved: &BTreeSet<IpAddr>) -> BTreeSet<(u32, Prefix)> {
         let mut changed = core::mem::take(&mut self.changed);
         if !moved.is_empty() {

@@ -265,8 +265,7 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
         BgpCommand::Shutdown(BgpPeer { peer, text }) => {
             let name = &peer.peer;
             let what = format!("the session of {name} is shut down until `bgp enable {name}`");
-            let order = json!({ "text": text });
-            act(client, form, action(client, "bgp/shutdown", peer, order)?, &what)
+            act(client, form, action(client, "bgp/shutdown", peer, json!({ "text": text }))?, &what)
         }
         BgpCommand::Enable(peer) => {
             let what = format!("the session of {} may stand again", peer.peer);
