@@ -347,11 +347,12 @@ address = "10.9.3.1"
 local = "10.1.0.1"
 "#;
 
+/// FRR helps those that restart (its default). Told to restart gracefully itself it would say that
+/// it just has, and nobody waits for one that restarts as well.
 const FRR_ROUTED: &str = "frr defaults datacenter
 log stdout informational
 router bgp 65001
  bgp router-id 10.9.1.1
- bgp graceful-restart
  no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
  neighbor 10.1.0.1 remote-as 65000
