@@ -16,12 +16,12 @@ const OPTIONAL: u8 = 0x80;
 const TRANSITIVE: u8 = 0x40;
 
 /// What a route is told with: attributes, and the next hop of MP_REACH_NLRI.
-type Told = (Vec<u8>, Vec<u8>);
+type Announced = (Vec<u8>, Vec<u8>);
 
 /// Those that were told.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
-    told: BTreeMap<Prefix, Told>,
+    told: BTreeMap<Prefix, Announced>,
 }
 
 /// Where own routes lead to: an address of this router of each family.
@@ -55,7 +55,7 @@ fn attributes(origin: Origin, metric: Option<u32>, here: Option<IpAddr>) -> Vec<
 }
 
 impl Here {
-    fn told(&self, to: Prefix, origin: Origin, metric: Option<u32>) -> Option<Told> {
+    fn announced(&self, to: Prefix, origin: Origin, metric: Option<u32>) -> Option<Announced> {
         match to.address {
             IpAddr::V4(_) => Some((attributes(origin, metric, Some(self.four?)), Vec::new())),
             IpAddr::V6(_) => {
@@ -121,7 +121,7 @@ fn wanted(
     here: Here,
     underlay: &Underlay,
     router: Option<&Router>,
-) -> BTreeMap<Prefix, Told> {
+) -> BTreeMap<Prefix, Announced> {
     let mut all = BTreeMap::new();
     for it in &section.redistribute {
         let of = |protocol| {
@@ -136,7 +136,7 @@ fn wanted(
             From::Isis => of(Protocol::Isis),
         };
         for (to, cost) in routes.into_iter().filter(|(to, _)| is_within(*to, &it.within)) {
-            let told = here.told(to, Origin::Incomplete, it.metric.or(cost));
+            let told = here.announced(to, Origin::Incomplete, it.metric.or(cost));
             if let Some(told) = told {
                 all.entry(to).or_insert(told);
             }
@@ -145,7 +145,7 @@ fn wanted(
     for text in &section.networks {
         let Some((address, length)) = prefix(text).map(network) else { continue };
         let to = Prefix::new(address, length);
-        if let Some(told) = here.told(to, Origin::Igp, None) {
+        if let Some(told) = here.announced(to, Origin::Igp, None) {
             all.insert(to, told);
         }
     }

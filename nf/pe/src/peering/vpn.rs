@@ -58,7 +58,7 @@ pub(crate) struct VpnPath {
 }
 
 /// What a route is told with: attributes, and its label.
-type Told = (Vec<u8>, Vec<u8>);
+type Announced = (Vec<u8>, Vec<u8>);
 
 /// The tables, and what is known of other edges.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(crate) struct Vpn {
     /// The keys of the paths that a table has to a prefix.
     taken: BTreeMap<(u32, Prefix), BTreeSet<Vec<u8>>>,
     changed: BTreeSet<(u32, Prefix)>,
-    told: BTreeMap<(Family, Vec<u8>), Told>,
+    told: BTreeMap<(Family, Vec<u8>), Announced>,
 }
 
 fn families() -> FamilySet {
@@ -147,7 +147,7 @@ impl Vpn {
         for table in here.iter().flat_map(|_| &self.tables) {
             for to in &table.routes {
                 let family = if to.address.is_ipv4() { Family::Vpnv4 } else { Family::Vpnv6 };
-                wanted.insert((family, key_of(table.distinguisher, *to)), told(table));
+                wanted.insert((family, key_of(table.distinguisher, *to)), announced(table));
             }
         }
         let gone: Vec<_> =
@@ -315,7 +315,7 @@ fn key_of(distinguisher: RouteDistinguisher, to: Prefix) -> Vec<u8> {
     key
 }
 
-fn told(table: &Table) -> Told {
+fn announced(table: &Table) -> Announced {
     let mut attributes = Vec::new();
     put(AttributeType::Origin, &[Origin::Incomplete.number()], &mut attributes);
     put(AttributeType::AsPath, &[], &mut attributes);
