@@ -34,13 +34,8 @@ fn stands() -> Vec<u8> {
 }
 
 pub fn run(octets: &[u8]) {
-    let limits = Limits {
-        adjacencies: 4,
-        connections: 4,
-        bindings: 20,
-        addresses: 8,
-        ..Limits::default()
-    };
+    let limits =
+        Limits { adjacencies: 4, connections: 4, bindings: 20, addresses: 8, ..Limits::default() };
     let settings = Settings { limits, keepalive_s: 60_000, hold_s: u16::MAX, ..Settings::new(OWN) };
     let mut speaker = Speaker::new(settings).expect("settings that can be");
     let (mut out, mut now) = (Vec::new(), Time::from_millis(1_000));
