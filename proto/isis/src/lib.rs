@@ -39,14 +39,17 @@ mod topology;
 pub use address::{AreaAddress, Level, Levels, LspId, NodeId, Snpa, SystemId};
 pub use adjacency::AdjacencyState;
 pub use discard::Discard;
-pub use instance::{ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Neighbouring, Out};
+pub use instance::{
+    ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Neighbouring, Out, Ways,
+};
 pub use pdu::Authentication;
 pub use repairs::{Protection, SystemRepair, SystemSegment};
 pub use routes::{
-    EXPLICIT_NULL_IPV4, EXPLICIT_NULL_IPV6, IMPLICIT_NULL, NextHop, Route, RouteKind,
+    EXPLICIT_NULL_IPV4, EXPLICIT_NULL_IPV6, IMPLICIT_NULL, NextHop, Repair, Route, RouteKind,
 };
 pub use settings::{
     Advertised, BadSetting, CircuitSettings, Leaking, Limits, LinkType, MetricStyle, Periods,
     Prefix, Settings,
 };
-pub use spf::SpfDelays;
+pub use spf::{Method, SpfDelays};
+pub use topology::{Edge, EdgeChange};

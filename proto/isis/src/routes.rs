@@ -9,6 +9,7 @@ use crate::lsp::{
 };
 use crate::settings::{Prefix, Settings};
 use crate::topology::{FirstHop, LevelData};
+use spf::Protections;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -45,6 +46,15 @@ pub struct NextHop {
     pub label: Option<u32>,
 }
 
+/// Where a route's packets go while its only way out does not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repair {
+    /// By that way.
+    pub hop: NextHop,
+    /// In a tunnel to that address of another system; none: as they are.
+    pub tunnel: Option<Prefix>,
+}
+
 /// A route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -60,6 +70,8 @@ pub struct Route {
     pub sid: Option<PrefixSid>,
     /// Ways out, in order.
     pub hops: Vec<NextHop>,
+    /// Its repair, where routes are repaired, there is one way out, and another one helps.
+    pub repair: Option<Repair>,
 }
 
 impl Route {
@@ -77,6 +89,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) levels: &'a [LevelData; 2],
     pub(crate) circuits: &'a BTreeMap<u32, Circuit>,
     pub(crate) settings: &'a Settings,
+    /// Repairs by level.
+    pub(crate) protections: [Option<Protections>; 2],
 }
 
 /// What next systems say of segment routing; nothing where we do not speak it.
@@ -178,7 +192,10 @@ impl Sources<'_> {
             tag: reach.tag,
             sid: reach.sid,
             hops: hops.collect(),
+            repair: None,
         };
+        let repair = self.repair(reached, &route.hops);
+        let route = Route { repair, ..route };
         self.offer(table, reach.prefix, route);
     }
 
@@ -189,6 +206,7 @@ impl Sources<'_> {
             Some(present) if present.rank() < route.rank() => return,
             Some(present) if present.rank() == route.rank() => {
                 present.hops.extend(route.hops);
+                present.repair = present.repair.or(route.repair);
                 present
             }
             _ => {
@@ -200,6 +218,36 @@ impl Sources<'_> {
         route.hops.sort_unstable();
         route.hops.dedup_by_key(|hop| (hop.circuit, hop.gateway));
         route.hops.truncate(paths);
+        route.repair = route.repair.filter(|_| route.hops.len() == 1);
+    }
+
+    /// The repair of a system that is reached by one way out.
+    fn repair(&self, reached: &Reached, hops: &[NextHop]) -> Option<Repair> {
+        let [only] = hops else { return None };
+        let topology = &self.levels[reached.level.at()].topology;
+        let (graph, tree) = topology.paths();
+        let protections = self.protections[reached.level.at()].as_ref()?;
+        let node = topology.node_of(NodeId::of(reached.system))?;
+        let found = protections.of(graph, tree?, node)?;
+        let first = topology.first_hop(&found.hop)?;
+        let is_ipv6 = only.gateway.is_ipv6();
+        let hop = self.next_hops(reached.level, &[first], is_ipv6).into_iter().next()?;
+        let tunnel = match found.tunnel {
+            // What comes out of a tunnel without a label is taken for IPv4.
+            Some(_) if is_ipv6 => return None,
+            Some(end) => Some(self.host(reached.level, topology.id_of(end)?)?),
+            None => None,
+        };
+        let is_same = (hop.circuit, hop.gateway) == (only.circuit, only.gateway);
+        (!is_same).then_some(Repair { hop, tunnel })
+    }
+
+    /// An address of a system's own, by which a tunnel to it is known.
+    fn host(&self, level: Level, of: NodeId) -> Option<Prefix> {
+        let said = self.levels[level.at()].lsdb.node(of);
+        let all = said.flat_map(|entry| entry.content().reaches);
+        let own = all.map(|it| it.prefix).filter(|it| !it.is_ipv6() && it.length == 32);
+        own.min()
     }
 
     /// Ways out that first hops stand for.
@@ -248,7 +296,10 @@ impl Sources<'_> {
                     tag: None,
                     sid: None,
                     hops,
+                    repair: None,
                 };
+                let repair = self.repair(&reached, &route.hops);
+                let route = Route { repair, ..route };
                 self.offer(table, Prefix::new(*address, 0), route);
             }
         }

@@ -4,7 +4,7 @@ use crate::address::{AreaAddress, Levels, Snpa, SystemId};
 use crate::lsp::{PrefixSid, SegmentRouting};
 use crate::pdu::Authentication;
 use machine::Duration;
-use spf::SpfDelays;
+use spf::{Method, SpfDelays};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A prefix of IPv4 or IPv6.
@@ -248,6 +248,8 @@ pub struct Settings {
     pub lsp_octets: u16,
     /// Equal paths of a route.
     pub paths: usize,
+    /// How routes are repaired ahead of a failure, if they are.
+    pub repair: Option<Method>,
     /// It comes back from a restart (RFC 8706): at most for so long nothing is said anew, and
     /// routes stay as they were.
     pub restart: Option<Duration>,
@@ -305,6 +307,7 @@ impl Settings {
             limits: Limits::default(),
             lsp_octets: 1_492,
             paths: spf::PATHS_MAX,
+            repair: None,
             restart: None,
             helps_restart: true,
         }

@@ -9,6 +9,35 @@ use crate::settings::MetricStyle;
 use spf::{Arc, EdgeId, Graph, Hop, Kind, Limits, Node, Tree, UNREACHED};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// One direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it leads.
+    pub to: NodeId,
+    /// What it costs.
+    pub cost: u32,
+    /// Its beginning's number of it; 0 where it says none.
+    pub link: u32,
+}
+
+/// One direction of a link that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeChange {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it leads.
+    pub to: NodeId,
+    /// What it cost; none: it was not there.
+    pub before: Option<u32>,
+    /// What it costs; none: it is gone.
+    pub after: Option<u32>,
+}
+
+/// Changes that are remembered until they are taken.
+const CHANGES_MAX: usize = 512;
+
 /// A link as an end describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Leads {
@@ -50,6 +79,7 @@ pub(crate) struct Topology {
     links: BTreeMap<EdgeId, u32>,
     tree: Option<Tree>,
     changed: BTreeSet<NodeId>,
+    changes: Vec<EdgeChange>,
     style: MetricStyle,
     pub(crate) full_runs: u64,
     pub(crate) updates: u64,
@@ -95,6 +125,7 @@ impl Topology {
             links: BTreeMap::new(),
             tree: None,
             changed: BTreeSet::new(),
+            changes: Vec::new(),
             style,
             full_runs: 0,
             updates: 0,
@@ -209,6 +240,7 @@ impl Topology {
             }
             None => true,
         });
+        self.note(from, to, &present, &wanted);
         for (edge, _) in present {
             self.graph.remove_edge(edge);
             self.links.remove(&edge);
@@ -218,6 +250,38 @@ impl Topology {
                 self.links.insert(edge, link);
             }
         }
+    }
+
+    /// Remembers what goes and comes of the edges from one node to another.
+    fn note(&mut self, from: Node, to: Node, gone: &[(EdgeId, [u32; 2])], new: &[[u32; 2]]) {
+        let (Some(from), Some(to)) = (self.id_of(from), self.id_of(to)) else { return };
+        for at in 0..gone.len().max(new.len()) {
+            let before = gone.get(at).map(|it| it.1[0]);
+            let after = new.get(at).map(|it| it[0]);
+            if self.changes.len() < CHANGES_MAX && before != after {
+                self.changes.push(EdgeChange { from, to, before, after });
+            }
+        }
+    }
+
+    /// What changed since this was called last.
+    pub(crate) fn take_changes(&mut self) -> Vec<EdgeChange> {
+        core::mem::take(&mut self.changes)
+    }
+
+    /// Every edge.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        self.ids.iter().flat_map(move |(node, from)| {
+            self.graph.out(*node).iter().filter_map(move |arc| {
+                let (to, link) = (self.id_of(arc.other)?, self.link_of(arc.edge));
+                Some(Edge { from: *from, to, cost: arc.cost, link })
+            })
+        })
+    }
+
+    /// Every node.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.keys().copied()
     }
 
     /// What the way to a node costs, if there is one.

@@ -39,15 +39,16 @@ mod topology;
 pub use discard::Discard;
 pub use doubt::{Doubt, Doubted};
 pub use instance::{
-    ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Neighbouring, Out, Redistributed,
+    ALL_D_ROUTERS, ALL_SPF_ROUTERS, Counts, In, Instance, Neighbouring, Out, Redistributed, Ways,
 };
 pub use interface::InterfaceState;
 pub use neighbour::NeighbourState;
 pub use packet::Authentication;
 pub use repairs::{Protection, RouterRepair, RouterSegment};
-pub use routes::{NextHop, Route, RouteKind};
+pub use routes::{NextHop, Repair, Route, RouteKind};
 pub use settings::{AreaKind, InterfaceSettings, Limits, LinkType, Prefix, Settings};
-pub use spf::SpfDelays;
+pub use spf::{Method, SpfDelays};
+pub use topology::{Edge, EdgeChange, Vertex};
 
 /// The IP protocol of OSPF.
 pub const PROTOCOL: u8 = 89;

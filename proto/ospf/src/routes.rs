@@ -8,6 +8,7 @@ use crate::lsdb::{Entry, Lsdb};
 use crate::settings::{AreaKind, Prefix};
 use crate::topology::{FirstHop, Vertex, entry_of};
 use machine::Time;
+use spf::Protections;
 use std::collections::BTreeMap;
 
 /// How a destination is reached; the first is preferred (§11).
@@ -32,6 +33,15 @@ pub struct NextHop {
     pub gateway: Option<std::net::Ipv4Addr>,
 }
 
+/// Where a route's packets go while its only way out does not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repair {
+    /// By that way.
+    pub hop: NextHop,
+    /// In a tunnel to that address of another router; none: as they are.
+    pub tunnel: Option<Prefix>,
+}
+
 /// A route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -47,6 +57,8 @@ pub struct Route {
     pub tag: u32,
     /// Ways out, in order.
     pub hops: Vec<NextHop>,
+    /// Its repair, where routes are repaired, there is one way out, and another one helps.
+    pub repair: Option<Repair>,
 }
 
 impl Route {
@@ -63,6 +75,7 @@ struct ToRouter {
     area: u32,
     cost: u32,
     hops: Vec<NextHop>,
+    repair: Option<Repair>,
 }
 
 /// What a way out is by an interface's address and a neighbour: the instance knows both.
@@ -83,6 +96,8 @@ pub(crate) struct Sources<'a, L: Links> {
     pub(crate) own: u32,
     pub(crate) is_border: bool,
     pub(crate) paths: usize,
+    /// Repairs by area.
+    pub(crate) protections: BTreeMap<u32, Protections>,
     pub(crate) now: Time,
 }
 
@@ -99,6 +114,8 @@ fn offer(table: &mut Table, prefix: Prefix, route: Route, paths: usize) {
         present.hops.sort_unstable();
         present.hops.dedup();
         present.hops.truncate(paths);
+        let repair = present.repair.or(route.repair);
+        present.repair = repair.filter(|_| present.hops.len() == 1);
         present.area =
             if present.area == route.area { present.area } else { present.area.min(route.area) };
     }
@@ -135,6 +152,29 @@ impl<L: Links> Sources<'_, L> {
         hops
     }
 
+    /// The repair of a vertex that is reached by one way out.
+    fn repair(&self, id: u32, area: &Area, vertex: Vertex, hops: &[NextHop]) -> Option<Repair> {
+        let [only] = hops else { return None };
+        only.gateway?;
+        let (graph, tree) = area.topology.paths();
+        let found = self.protections.get(&id)?.of(graph, tree?, area.topology.node_of(vertex)?)?;
+        let hop = self.links.next_hop(id, &area.topology.first_hop(&found.hop)?)?;
+        let tunnel = match found.tunnel {
+            Some(end) => Some(self.host(area, area.topology.vertex_of(end)?)?),
+            None => None,
+        };
+        (hop != *only).then_some(Repair { hop, tunnel })
+    }
+
+    /// An address of a router's own, by which a tunnel to it is known: its number, if that is one.
+    fn host(&self, area: &Area, vertex: Vertex) -> Option<Prefix> {
+        let (key, entry) = entry_of(&area.lsdb, vertex, self.now)?;
+        let links = Router::read(entry.body()).ok()?.links;
+        let own = links.iter().filter(|it| it.kind == LinkKind::Stub && it.data == u32::MAX);
+        let best = own.map(|it| it.id).min_by_key(|id| (*id != key.router, *id))?;
+        Some(Prefix::new(best, 32))
+    }
+
     fn live<'b>(
         &self,
         lsdb: &'b Lsdb,
@@ -145,13 +185,14 @@ impl<L: Links> Sources<'_, L> {
     }
 
     fn intra_area(&self, id: u32, area: &Area, table: &mut Table) {
-        let route = |cost: u32, hops: Vec<NextHop>| Route {
+        let route = |cost: u32, hops: Vec<NextHop>, repair| Route {
             kind: RouteKind::IntraArea,
             cost,
             metric2: 0,
             area: Some(id),
             tag: 0,
             hops,
+            repair,
         };
         for (key, _) in self.live(&area.lsdb, LsaType::Network) {
             let vertex = Vertex::Network(key.id);
@@ -161,7 +202,8 @@ impl<L: Links> Sources<'_, L> {
             if named == *key {
                 let prefix = Prefix::of_mask(key.id, network.mask);
                 let hops = self.next_hops(id, area, vertex);
-                self.offer_intra(table, prefix, route(cost, hops));
+                let repair = self.repair(id, area, vertex, &hops);
+                self.offer_intra(table, prefix, route(cost, hops, repair));
             }
         }
         for (key, entry) in self.live(&area.lsdb, LsaType::Router) {
@@ -169,13 +211,14 @@ impl<L: Links> Sources<'_, L> {
             let Some(distance) = area.topology.distance(vertex) else { continue };
             let Ok(router) = Router::read(entry.body()) else { continue };
             let hops = self.next_hops(id, area, vertex);
+            let repair = self.repair(id, area, vertex, &hops);
             for link in router.links.iter().filter(|link| link.kind == LinkKind::Stub) {
                 let cost = distance.saturating_add(link.metric.into());
                 let prefix = Prefix::of_mask(link.id, link.data);
                 let is_own = key.router == self.own;
                 let own = self.links.onto(id, prefix).filter(|_| is_own).into_iter().collect();
                 let hops = if is_own { own } else { hops.clone() };
-                self.offer_intra(table, prefix, route(cost, hops));
+                self.offer_intra(table, prefix, route(cost, hops, repair));
             }
         }
     }
@@ -208,9 +251,11 @@ impl<L: Links> Sources<'_, L> {
     fn inter_area(&self, id: u32, area: &Area, table: &mut Table) {
         for (key, summary, cost) in self.summaries(area, LsaType::Summary) {
             let prefix = Prefix::of_mask(key.id, summary.mask);
-            let hops = self.next_hops(id, area, Vertex::Router(key.router));
+            let vertex = Vertex::Router(key.router);
+            let hops = self.next_hops(id, area, vertex);
+            let repair = self.repair(id, area, vertex, &hops);
             let kind = RouteKind::InterArea;
-            let route = Route { kind, cost, metric2: 0, area: Some(id), tag: 0, hops };
+            let route = Route { kind, cost, metric2: 0, area: Some(id), tag: 0, hops, repair };
             self.offer_intra(table, prefix, route);
         }
     }
@@ -230,6 +275,7 @@ impl<L: Links> Sources<'_, L> {
                 it.hops.sort_unstable();
                 it.hops.dedup();
                 it.hops.truncate(self.paths);
+                it.repair = it.repair.filter(|_| it.hops.len() == 1);
             }
         };
         for (&id, area) in self.areas {
@@ -239,18 +285,19 @@ impl<L: Links> Sources<'_, L> {
                 let cost = area.topology.distance(vertex).filter(|_| is_boundary);
                 if let Some(cost) = cost.filter(|_| key.router != self.own) {
                     let hops = self.next_hops(id, area, vertex);
-                    offer(
-                        key.router,
-                        ToRouter { kind: RouteKind::IntraArea, area: id, cost, hops },
-                    );
+                    let repair = self.repair(id, area, vertex, &hops);
+                    let kind = RouteKind::IntraArea;
+                    offer(key.router, ToRouter { kind, area: id, cost, hops, repair });
                 }
             }
             if self.is_border && id != 0 {
                 continue;
             }
             for (key, _, cost) in self.summaries(area, LsaType::AsbrSummary) {
-                let hops = self.next_hops(id, area, Vertex::Router(key.router));
-                let way = ToRouter { kind: RouteKind::InterArea, area: id, cost, hops };
+                let vertex = Vertex::Router(key.router);
+                let hops = self.next_hops(id, area, vertex);
+                let repair = self.repair(id, area, vertex, &hops);
+                let way = ToRouter { kind: RouteKind::InterArea, area: id, cost, hops, repair };
                 if key.id != self.own {
                     offer(key.id, way);
                 }
@@ -292,7 +339,8 @@ impl<L: Links> Sources<'_, L> {
         } else {
             (way.cost.saturating_add(external.metric), 0)
         };
-        Route { kind, cost, metric2, area: None, tag: external.tag, hops: way.hops }
+        let ToRouter { hops, repair, .. } = way;
+        Route { kind, cost, metric2, area: None, tag: external.tag, hops, repair }
     }
 
     /// The way to where an external says that packets are sent.
@@ -318,6 +366,6 @@ impl<L: Links> Sources<'_, L> {
         let gateway = Some(external.forward);
         let onto = |hop: &NextHop| NextHop { gateway: hop.gateway.or(gateway), ..*hop };
         let hops = route.hops.iter().map(onto).collect();
-        Some(ToRouter { kind: route.kind, area, cost: route.cost, hops })
+        Some(ToRouter { kind: route.kind, area, cost: route.cost, hops, repair: route.repair })
     }
 }

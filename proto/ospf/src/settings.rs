@@ -2,7 +2,7 @@
 
 use crate::packet::Authentication;
 use machine::Duration;
-use spf::SpfDelays;
+use spf::{Method, SpfDelays};
 use std::net::Ipv4Addr;
 
 /// A prefix.
@@ -209,6 +209,8 @@ pub struct Settings {
     pub is_stub_router: bool,
     /// Equal paths of a route.
     pub paths: usize,
+    /// How routes are repaired ahead of a failure, if they are.
+    pub repair: Option<Method>,
 }
 
 impl Settings {
@@ -225,6 +227,7 @@ impl Settings {
             restart: None,
             is_stub_router: false,
             paths: spf::PATHS_MAX,
+            repair: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What an LSA describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Vertex {
+pub enum Vertex {
     /// A router, by its number.
     Router(u32),
     /// A network, by the address of its designated router.
@@ -27,6 +27,35 @@ impl Vertex {
         }
     }
 }
+
+/// One direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// Where it begins.
+    pub from: Vertex,
+    /// Where it leads.
+    pub to: Vertex,
+    /// What it costs.
+    pub cost: u32,
+    /// The address of its router there; 0 from a network.
+    pub data: u32,
+}
+
+/// One direction of a link that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeChange {
+    /// Where it begins.
+    pub from: Vertex,
+    /// Where it leads.
+    pub to: Vertex,
+    /// What it cost; none: it was not there.
+    pub before: Option<u32>,
+    /// What it costs; none: it is gone.
+    pub after: Option<u32>,
+}
+
+/// Changes that are remembered until they are taken.
+const CHANGES_MAX: usize = 512;
 
 /// A link of a vertex as its LSA has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +76,7 @@ pub(crate) struct Topology {
     data: BTreeMap<EdgeId, u32>,
     tree: Option<Tree>,
     changed: BTreeSet<Vertex>,
+    changes: Vec<EdgeChange>,
     pub(crate) full_runs: u64,
     pub(crate) updates: u64,
 }
@@ -115,6 +145,7 @@ impl Topology {
             data: BTreeMap::new(),
             tree: None,
             changed: BTreeSet::new(),
+            changes: Vec::new(),
             full_runs: 0,
             updates: 0,
         }
@@ -214,6 +245,7 @@ impl Topology {
             }
             None => true,
         });
+        self.note(from, to, &present, &wanted);
         for (edge, _) in present {
             self.graph.remove_edge(edge);
             self.data.remove(&edge);
@@ -223,6 +255,39 @@ impl Topology {
                 self.data.insert(edge, data);
             }
         }
+    }
+
+    /// Remembers what goes and comes of the edges from one node to another.
+    fn note(&mut self, from: Node, to: Node, gone: &[(EdgeId, [u32; 2])], new: &[[u32; 2]]) {
+        let (Some(from), Some(to)) = (self.vertex_of(from), self.vertex_of(to)) else { return };
+        for at in 0..gone.len().max(new.len()) {
+            let before = gone.get(at).map(|it| it.1[0]);
+            let after = new.get(at).map(|it| it[0]);
+            if self.changes.len() < CHANGES_MAX && before != after {
+                self.changes.push(EdgeChange { from, to, before, after });
+            }
+        }
+    }
+
+    /// What changed since this was called last.
+    pub(crate) fn take_changes(&mut self) -> Vec<EdgeChange> {
+        core::mem::take(&mut self.changes)
+    }
+
+    /// Every edge.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        self.vertices.iter().flat_map(move |(node, from)| {
+            let to = |other| self.vertices.get(&other).copied();
+            self.graph.out(*node).iter().filter_map(move |arc| {
+                let data = self.data_of(arc.edge);
+                Some(Edge { from: *from, to: to(arc.other)?, cost: arc.cost, data })
+            })
+        })
+    }
+
+    /// Every vertex.
+    pub(crate) fn vertices(&self) -> impl Iterator<Item = Vertex> + '_ {
+        self.nodes.keys().copied()
     }
 
     /// What the way to a vertex costs, if there is one.

@@ -144,13 +144,14 @@ impl Alternates {
         for &hop in &self.neighbours {
             let is_useless = hop.edge == primary.edge || !graph.passes(hop.via, self.root);
             let Some(first) = graph.cost(hop.edge).filter(|_| !is_useless) else { continue };
-            let extended = Space::new(graph, hop.via, Direction::From, &failure);
-            for node in graph.nodes() {
+            let Some(from) = self.from.get(&hop.via) else { continue };
+            let touched = failure.touched(graph, from);
+            for &node in from.order().iter().filter(|node| !touched.has(node.0)) {
                 let is_router = graph.kind(node) == Some(Kind::Router) && node != self.root;
-                if !is_router || !extended.has(node) || !q_space.has(node) {
+                if !is_router || !q_space.has(node) {
                     continue;
                 }
-                let cost = further(first, extended.distance(node));
+                let cost = further(first, from.of(node));
                 let found = RemoteAlternate { hop, node, cost };
                 let key = |it: &RemoteAlternate| (it.cost, it.node, it.hop);
                 if best.as_ref().is_none_or(|it| key(&found) < key(it)) {

@@ -3,6 +3,7 @@
 //! ```text
 //! LSDB ─→ Graph ─ touched ─→ Tree (run · update) ─→ distances and first hops ─→ routes
 //!           │                                   Distances ─→ Alternates (LFA, remote LFA)
+//!           │                                                    └→ Protections of routes
 //!           └──────────── Failure ──────────────────────────→ ti_lfa::repairs
 //! ```
 //!
@@ -15,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod backoff;
+mod between;
 mod distances;
 mod failure;
 mod graph;
@@ -22,17 +24,20 @@ mod hops;
 pub mod lfa;
 mod microloop;
 mod pool;
+mod protection;
 pub mod ti_lfa;
 mod tree;
 mod update;
 
 pub use backoff::{Backoff, SpfDelays};
+pub use between::{Between, Detour};
 pub use distances::{Direction, Distances};
 pub use failure::Failure;
 pub use graph::{COST_MAX, EdgeId, Graph, Kind, Limits, Node};
 pub use hops::{Hop, PATHS_MAX};
 pub use microloop::{MicroloopDelay, Verdict};
 pub use pool::Arc;
+pub use protection::{Method, Protection, Protections};
 pub use tree::Tree;
 
 /// The distance of what cannot be reached; no path has so high a cost.

@@ -20,6 +20,7 @@ mod sequence;
 mod update;
 
 pub use change::Neighbouring;
+pub use run::Ways;
 
 use crate::address::{FragmentId, Level, Levels, LspId, NodeId, Snpa, SystemId};
 use crate::adjacency::AdjacencyState;

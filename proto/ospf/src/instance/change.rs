@@ -2,10 +2,13 @@
 //! change under an adjacency does; what its neighbours were told otherwise ends it.
 
 use super::{DbId, Instance, Out};
+use crate::area::Area;
 use crate::interface::InterfaceState;
 use crate::lsdb::Lsdb;
 use crate::settings::{AreaKind, InterfaceSettings, Settings};
+use crate::topology::{Edge, EdgeChange, Vertex};
 use machine::{Duration, Time};
+use spf::{Between, Detour, EdgeId, Method};
 use std::net::Ipv4Addr;
 
 /// A neighbour for people to see.
@@ -27,6 +30,21 @@ pub struct Neighbouring {
     pub requested: usize,
     /// It restarts, and is borne for so long (RFC 3623).
     pub grace: Option<Duration>,
+}
+
+/// The ways between two vertices of an area, as edges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ways {
+    /// What the shortest ones cost.
+    pub cost: u32,
+    /// One of them, in order.
+    pub path: Vec<Edge>,
+    /// All of them.
+    pub all: Vec<Edge>,
+    /// Where packets go while the first hop of the only one does not work, if they arrive.
+    pub detour: Option<Vec<Edge>>,
+    /// The end of the tunnel with which that begins.
+    pub tunnel: Option<Vertex>,
 }
 
 impl InterfaceSettings {
@@ -122,6 +140,54 @@ impl Instance {
         self.dying.forget(DbId::Link(index));
         self.backoff.change(now);
         self.settle(now, out);
+    }
+
+    /// The vertices of an area, as SPF last saw them.
+    pub fn vertices(&self, area: u32) -> impl Iterator<Item = Vertex> + '_ {
+        self.areas.get(&area).into_iter().flat_map(|it| it.topology.vertices())
+    }
+
+    /// What the way to a vertex costs, if there is one.
+    #[must_use]
+    pub fn cost(&self, area: u32, vertex: Vertex) -> Option<u32> {
+        self.areas.get(&area)?.topology.distance(vertex)
+    }
+
+    /// Its links, each direction by itself: those that both ends describe.
+    pub fn edges(&self, area: u32) -> impl Iterator<Item = Edge> + '_ {
+        self.areas.get(&area).into_iter().flat_map(|it| it.topology.edges())
+    }
+
+    /// What of the links SPF saw change since this was called last, by area.
+    pub fn take_edge_changes(&mut self) -> Vec<(u32, EdgeChange)> {
+        let of = |(id, area): (&u32, &mut Area)| {
+            let id = *id;
+            area.topology.take_changes().into_iter().map(move |it| (id, it))
+        };
+        self.areas.iter_mut().flat_map(of).collect()
+    }
+
+    /// The shortest paths between two vertices of an area, and the detour that a method finds.
+    #[must_use]
+    pub fn between(&self, area: u32, ends: [Vertex; 2], method: Method) -> Option<Ways> {
+        let topology = &self.areas.get(&area)?.topology;
+        let [from, to] = [topology.node_of(ends[0])?, topology.node_of(ends[1])?];
+        let graph = topology.paths().0;
+        let edge = |id: &EdgeId| {
+            let [from, to] = graph.ends(*id)?;
+            let (from, to) = (topology.vertex_of(from)?, topology.vertex_of(to)?);
+            Some(Edge { from, to, cost: graph.cost(*id)?, data: topology.data_of(*id) })
+        };
+        let found = Between::new(graph, from, to)?;
+        let detour = Detour::new(graph, from, to, method);
+        let tunnel = detour.as_ref().and_then(|it| topology.vertex_of(it.tunnel?));
+        Some(Ways {
+            cost: found.cost,
+            path: found.path.iter().filter_map(edge).collect(),
+            all: found.all.iter().filter_map(edge).collect(),
+            detour: detour.map(|it| it.path.iter().filter_map(edge).collect()),
+            tunnel,
+        })
     }
 
     /// LSAs of all databases.

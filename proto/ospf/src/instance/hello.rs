@@ -41,7 +41,7 @@ impl Instance {
             }
         };
         out.push(Out::Interface { interface: index, state: interface.state });
-        self.own.is_stale = true;
+        (self.own.is_stale, self.own.has_moved) = (true, true);
         self.ask_for_patience(now, index);
     }
 
@@ -59,7 +59,7 @@ impl Instance {
         self.links.insert(index, crate::lsdb::Lsdb::default());
         self.outgoing.remove(&index);
         out.push(Out::Interface { interface: index, state: InterfaceState::Down });
-        self.own.is_stale = true;
+        (self.own.is_stale, self.own.has_moved) = (true, true);
     }
 
     /// A hello came.
@@ -227,6 +227,7 @@ impl Instance {
         it.state = state;
         let (router, is_announced) = (it.router, it.is_announced());
         self.own.is_stale |= was_announced != is_announced;
+        self.own.has_moved |= was_announced != is_announced || state == NeighbourState::Down;
         out.push(Out::Neighbour { interface: id.0, address: id.1, router, state });
     }
 

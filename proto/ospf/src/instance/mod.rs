@@ -18,7 +18,7 @@ mod restart;
 mod run;
 mod update;
 
-pub use change::Neighbouring;
+pub use change::{Neighbouring, Ways};
 
 use self::dying::Dying;
 use crate::area::Area;
@@ -127,6 +127,14 @@ pub enum Out {
 /// Time between two looks at all that we say, as far as packets have them taken.
 const PACE: Duration = Duration::from_millis(100);
 
+/// When an own LSA may be said as another one (MinLSInterval), and when it may be taken back
+/// (MinLSArrival of those who have it).
+#[derive(Debug, Clone, Copy)]
+struct May {
+    again: Time,
+    end: Time,
+}
+
 /// What the instance says itself, and when.
 #[derive(Debug, Default)]
 struct Own {
@@ -137,10 +145,13 @@ struct Own {
     grace_s: Option<u32>,
     /// We came back, and say nothing but that until then.
     restarting: Option<Time>,
-    /// When each was originated last.
-    at: BTreeMap<(DbId, Key), Time>,
+    /// What may become of each when, since it was originated or taken back last.
+    at: BTreeMap<(DbId, Key), May>,
     /// What we say may be another thing than what stands in the databases.
     is_stale: bool,
+    /// Ways out are others, whatever databases say: own LSAs may still be to wait, and be the same
+    /// again when their time comes.
+    has_moved: bool,
     /// When what had to wait is looked at.
     due: Option<Time>,
     /// When what others said in our name was answered, or is going to be.
@@ -149,6 +160,13 @@ struct Own {
     paced_until: Time,
     /// Until when LSAs that die wait for those that learn the database, as long as somebody does.
     loads_until: Option<Time>,
+}
+
+impl Own {
+    /// Sees to it that what waits is looked at.
+    fn wait(&mut self, at: Time) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
+    }
 }
 
 /// Counters of an instance.
@@ -357,6 +375,9 @@ impl Instance {
     fn settle(&mut self, now: Time, out: &mut Vec<Out>) {
         self.elect_all(now, out);
         self.end_restart(now, out);
+        if core::mem::take(&mut self.own.has_moved) {
+            self.backoff.change(now);
+        }
         self.note_loading(now);
         self.originate_due(now);
         self.remove_dead(now);

@@ -1,7 +1,7 @@
 //! What we say (RFC 2328 §12.4, RFC 3101 §2.4): what shall stand in the databases is made, compared
 //! with what stands there, and said where it differs.
 
-use super::{DbId, Instance};
+use super::{DbId, Instance, May};
 use crate::interface::{Interface, InterfaceState};
 use crate::lsa::{self, External, INFINITY, INITIAL_SEQUENCE, Key, LsaType, MAX_LINK_METRIC};
 use crate::lsa::{Grace, OpaqueType, opaque_id};
@@ -10,7 +10,7 @@ use crate::lsa::{
 };
 use crate::routes::{Route, RouteKind};
 use crate::settings::{AreaKind, Prefix};
-use machine::Time;
+use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
@@ -38,9 +38,21 @@ impl Instance {
                 !entry.is_max_age(now) && self.is_own(**key) && !desired.contains_key(&(db, **key))
             });
             let undesired: Vec<Key> = undesired.map(|(key, _)| *key).collect();
-            undesired.into_iter().for_each(|key| self.flush(now, db, key));
+            undesired.into_iter().for_each(|key| self.take_back(now, db, key));
         }
-        self.own.at.retain(|at, _| desired.contains_key(at));
+        self.own.at.retain(|at, may| may.again > now || desired.contains_key(at));
+    }
+
+    /// Flushes what is said no more. Both that and what is said after it wait for MinLSArrival:
+    /// whoever has just taken an instance refuses the next one, and would get it only when it is
+    /// sent again.
+    fn take_back(&mut self, now: Time, db: DbId, key: Key) {
+        if let Some(at) = self.own.at.get(&(db, key)).map(|it| it.end).filter(|at| *at > now) {
+            return self.own.wait(at);
+        }
+        let end = now + taken_after(self.settings.ls_arrival);
+        self.own.at.insert((db, key), May { again: end, end });
+        self.flush(now, db, key);
     }
 
     fn originate_where_other(&mut self, now: Time, db: DbId, key: Key, options: u8, body: &[u8]) {
@@ -51,10 +63,8 @@ impl Instance {
         if is_same {
             return;
         }
-        let may_at = self.own.at.get(&(db, key)).map(|at| *at + self.settings.ls_interval);
-        if let Some(at) = may_at.filter(|at| *at > now) {
-            self.own.due = Some(self.own.due.map_or(at, |due| due.min(at)));
-            return;
+        if let Some(at) = self.own.at.get(&(db, key)).map(|it| it.again).filter(|at| *at > now) {
+            return self.own.wait(at);
         }
         self.originate(now, db, key, options, body);
     }
@@ -72,7 +82,9 @@ impl Instance {
         let Some(octets) = lsa::make(key, options, sequence, body) else { return };
         let mut cursor = wire::Cursor::new(&octets, 0, "RFC 2328 §A.4.1");
         let Ok(header) = lsa::Header::read(&mut cursor) else { return };
-        self.own.at.insert((db, key), now);
+        let again = now + self.settings.ls_interval;
+        let end = now + taken_after(self.settings.ls_arrival);
+        self.own.at.insert((db, key), May { again, end });
         self.counts.originated += 1;
         self.install(now, db, header, &octets, None);
         self.flood(now, db, &header, None);
@@ -218,9 +230,12 @@ impl Instance {
             say(LsaType::Summary, 0, Summary { mask: 0, metric });
         }
         if !is_totally {
-            let mut numbers = BTreeSet::new();
-            for (prefix, route) in self.routes.iter().filter(|(_, it)| self.passes(id, it)) {
-                let Some(number) = number_of(*prefix, &mut numbers) else { continue };
+            let passing = || self.routes.iter().filter(|(_, it)| self.passes(id, it));
+            let mut numbers = Numbers::default();
+            let all: Vec<Prefix> = passing().map(|(prefix, _)| *prefix).collect();
+            numbers.give(&all, |number| self.said_mask(db, LsaType::Summary, number));
+            for (prefix, route) in passing() {
+                let Some(number) = numbers.of(*prefix) else { continue };
                 let metric = route.cost;
                 say(LsaType::Summary, number, Summary { mask: prefix.mask(), metric });
             }
@@ -230,6 +245,21 @@ impl Instance {
                 say(LsaType::AsbrSummary, router, Summary { mask: 0, metric });
             }
         }
+    }
+
+    /// The mask of what we say of destinations under a number.
+    fn said_mask(&self, db: DbId, kind: LsaType, number: u32) -> Option<u32> {
+        let entry = self.entry(db, self.key(kind, number))?;
+        let mask = entry.body().first_chunk().copied().map(u32::from_be_bytes);
+        mask.filter(|_| entry.header.age < lsa::MAX_AGE)
+    }
+
+    /// The same of destinations outside, which areas that are not so stubby have too.
+    fn said_external(&self, number: u32) -> Option<u32> {
+        let domain = self.said_mask(DbId::Domain, LsaType::External, number);
+        let mut areas = self.areas.keys();
+        domain
+            .or_else(|| areas.find_map(|id| self.said_mask(DbId::Area(*id), LsaType::Nssa, number)))
     }
 
     /// Whether an area is told of a route: those within areas go everywhere, those by the backbone
@@ -279,11 +309,13 @@ impl Instance {
 
     /// Destinations outside: of ours, and translated ones of not-so-stubby areas.
     fn say_externals(&self, is_border: bool, desired: &mut Desired) {
-        let mut numbers = BTreeSet::new();
         let has_normal =
             self.areas.iter().any(|(id, it)| it.kind.is_normal() && self.up(*id).next().is_some());
+        let mut numbers = Numbers::default();
+        let own: Vec<Prefix> = self.own.externals.keys().copied().collect();
+        numbers.give(&own, |number| self.said_external(number));
         for (prefix, it) in &self.own.externals {
-            let Some(number) = number_of(*prefix, &mut numbers) else { continue };
+            let Some(number) = numbers.of(*prefix) else { continue };
             let (mask, metric) = (prefix.mask(), it.metric);
             let forward = Ipv4Addr::UNSPECIFIED;
             let external = External { mask, is_type2: it.is_type2, metric, forward, tag: it.tag };
@@ -340,7 +372,7 @@ impl Instance {
         })
     }
 
-    fn translate(&self, id: u32, numbers: &mut BTreeSet<u32>, desired: &mut Desired) {
+    fn translate(&self, id: u32, numbers: &mut Numbers, desired: &mut Desired) {
         let Some(area) = self.areas.get(&id) else { return };
         let all = area.lsdb.of_kind(LsaType::Nssa);
         let meant = all.filter(|(key, entry)| {
@@ -348,6 +380,7 @@ impl Instance {
                 && entry.header.options & OPTION_NSSA != 0
                 && entry.header.age < lsa::MAX_AGE
         });
+        let mut told = BTreeMap::new();
         for (key, entry) in meant {
             let Ok(external) = External::read(entry.body()) else { continue };
             let prefix = Prefix::of_mask(key.id, external.mask);
@@ -357,17 +390,60 @@ impl Instance {
             if !has_way || is_ours || external.forward.is_unspecified() {
                 continue;
             }
-            // What others say takes no number of ours.
-            let Some(number) = number_of(prefix, numbers) else { continue };
+            told.entry(prefix).or_insert(external);
+        }
+        // What others say takes no number of ours.
+        let all: Vec<Prefix> =
+            told.keys().copied().filter(|it| numbers.of(*it).is_none()).collect();
+        numbers.give(&all, |number| self.said_external(number));
+        for prefix in all {
+            let Some((number, external)) = numbers.of(prefix).zip(told.get(&prefix)) else {
+                continue;
+            };
             let key = self.key(LsaType::External, number);
             desired.insert((DbId::Domain, key), (lsa::OPTION_EXTERNAL, external.write()));
         }
     }
 }
 
-/// The link state ID of a prefix: its address; where a shorter prefix has taken that, the last
-/// address (§E). None where that is taken as well: one LSA cannot say both.
-fn number_of(prefix: Prefix, taken: &mut BTreeSet<u32>) -> Option<u32> {
-    let last = prefix.address | !prefix.mask();
-    [prefix.address, last].into_iter().find(|number| taken.insert(*number))
+/// When others surely take the next instance of an LSA, hops of the way included.
+fn taken_after(arrival: Duration) -> Duration {
+    arrival + arrival / 8
+}
+
+/// Link state IDs of prefixes (§E).
+#[derive(Default)]
+struct Numbers {
+    of: BTreeMap<Prefix, u32>,
+    taken: BTreeSet<u32>,
+}
+
+impl Numbers {
+    /// Gives each prefix a number: the one that it has in the database, whose mask `said` tells, so
+    /// that what others know of it never goes while another prefix comes or goes; otherwise its
+    /// address; where that is taken, the last address or another one in it. None where all of these
+    /// are taken: one LSA cannot say both.
+    fn give(&mut self, prefixes: &[Prefix], said: impl Fn(u32) -> Option<u32>) {
+        for keeps in [true, false] {
+            for &prefix in prefixes {
+                if self.of.contains_key(&prefix) {
+                    continue;
+                }
+                let last = prefix.address | !prefix.mask();
+                let others = (1..32_u32.saturating_sub(prefix.length.into())).rev();
+                let others = others.map(|bits| prefix.address | ((1 << bits) - 1));
+                let mut all = [prefix.address, last].into_iter().chain(others);
+                let may = |it: &u32| !keeps || said(*it) == Some(prefix.mask());
+                let number = all.find(|it| may(it) && !self.taken.contains(it));
+                if let Some(number) = number {
+                    self.taken.insert(number);
+                    self.of.insert(prefix, number);
+                }
+            }
+        }
+    }
+
+    fn of(&self, prefix: Prefix) -> Option<u32> {
+        self.of.get(&prefix).copied()
+    }
 }

@@ -7,6 +7,7 @@ use crate::routes::{Links, NextHop, Sources};
 use crate::settings::{LinkType, Prefix};
 use crate::topology::FirstHop;
 use machine::Time;
+use spf::Protections;
 use std::collections::BTreeMap;
 
 impl Links for BTreeMap<u32, Interface> {
@@ -69,6 +70,13 @@ impl Instance {
         for area in self.areas.values_mut() {
             area.topology.run(&area.lsdb, own, now);
         }
+        let protections = self.settings.repair.map_or_else(BTreeMap::new, |method| {
+            let all = self.areas.iter().filter_map(|(id, area)| {
+                let (graph, tree) = area.topology.paths();
+                Some((*id, Protections::new(graph, tree?, method)))
+            });
+            all.collect()
+        });
         let sources = Sources {
             areas: &self.areas,
             domain: &self.domain,
@@ -76,6 +84,7 @@ impl Instance {
             own,
             is_border: self.is_border(),
             paths: self.settings.paths,
+            protections,
             now,
         };
         let table = sources.table();

@@ -10,5 +10,6 @@ mod packets;
 mod restart;
 mod silent;
 mod strangers;
+mod summaries;
 mod tshark;
 mod worlds;

@@ -4,6 +4,7 @@
 mod backoff;
 mod lfa;
 mod microloop;
+mod protection;
 mod reference;
 mod runs;
 mod ti_lfa;
