@@ -13,7 +13,10 @@ use crate::peering::{BgpFibRow, BgpNextHopRow};
 use crate::stations::Full;
 use dataplane::{Kind, alarm};
 use igp::Router;
-use igp::ask::{IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow};
+use igp::ask::{
+    IgpChangeRow, IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpPathRow, IgpRouteRow, IgpRow,
+    IgpSpfRow, IgpTopologyRow,
+};
 use ldp_stack::Labels;
 use ldp_stack::ask::{LdpBindingRow, LdpNeighbourRow, LdpRow};
 use machine::Time;
@@ -68,6 +71,7 @@ pub(crate) struct Asked<'a> {
 type Serve = fn(&mut ProviderEdge, &Asked<'_>) -> Answered;
 
 const PROTOCOL: Parameter = Parameter::text("protocol", "only of `ospf`, or of `isis`");
+const AREA: Parameter = Parameter::text("area", "only of this area or level");
 const SKIP: Parameter = Parameter::number("skip", "where the page begins");
 const LIMIT: Parameter =
     Parameter::number("limit", "rows of the page, 100 if it is left out, at most 1000");
@@ -135,10 +139,24 @@ questions! {
     ] -> Page<IgpRouteRow>, |it, asked| {
         let is_told = it.dataplane.is_controlled() && !it.learnt.holds();
         let holds = |to| is_told.then(|| it.learnt.holds_for(to));
-        it.igp_page(|igp| igp.route_rows(asked.ask, holds))
+        let carries = |to, repair: &_| it.learnt.labelled.carried(to, repair).is_some();
+        it.igp_page(|igp| igp.route_rows(asked.ask, holds, carries))
     };
     /// What SPF does, by area and level.
     Ask "igp/spf" [] -> Vec<IgpSpfRow>, |it, asked| Ok(it.igp(|igp| igp.spf(asked.now)));
+    /// The topologies that SPF sees, an area or a level a row.
+    Ask "igp/topology" [PROTOCOL, AREA] -> Vec<IgpTopologyRow>,
+        |it, asked| it.igp_rows(|igp| igp.topology(asked.ask));
+    /// What runs of SPF saw change of them, the oldest first.
+    Ask "igp/changes" [PROTOCOL, AREA] -> Vec<IgpChangeRow>,
+        |it, asked| it.igp_rows(|igp| igp.changes(asked.now, asked.ask));
+    /// The paths between two routers: the shortest ones, and the one of a repair.
+    Ask "igp/path" [
+        Parameter::text("from", "the first router: its number, of IS-IS its system ID or name"),
+        Parameter::text("to", "the last one"),
+        PROTOCOL,
+        AREA,
+    ] -> Vec<IgpPathRow>, |it, asked| it.igp_rows(|igp| igp.paths(asked.ask));
     /// How LDP stands.
     Ask "ldp/summary" [] -> Vec<LdpRow>, |it, _| Ok(it.ldp(Labels::summary));
     /// The routers that LDP hears, and their sessions.
@@ -213,6 +231,14 @@ impl ProviderEdge {
     /// What LDP says; nothing where there is none.
     fn ldp<R>(&self, ask: impl FnOnce(&Labels) -> Vec<R>) -> Vec<R> {
         self.learnt.labelled.labels.as_ref().map(ask).unwrap_or_default()
+    }
+
+    /// The same of a question that cannot always be.
+    fn igp_rows<R>(
+        &self,
+        ask: impl FnOnce(&Router) -> Result<Vec<R>, AskError>,
+    ) -> Result<Vec<R>, AskError> {
+        self.learnt.router.as_ref().map_or_else(|| Ok(Vec::new()), ask)
     }
 
     /// The same of a page.

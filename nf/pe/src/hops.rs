@@ -31,21 +31,31 @@ impl Hops for Editing<'_, '_> {
 /// The hops of equal ways, each behind the label that the next router wants, if it wants one.
 pub(crate) fn members_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> Vec<(u32, u32)> {
     let each = ways.iter().map(|(way, label)| {
-        let (interface, labels) = (way.interface, Vec::<u32>::new());
-        let gateway = Some(way.gateway);
-        let name = format!("via {interface} {gateway:?} {labels:?}");
-        let over = hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels });
-        let Some(label) = label.filter(|it| *it != IMPLICIT_NULL) else { return over };
-        let (labels, tunnel) = (vec![label], Tunnel::Uniform);
-        let push = Push { over, labels, tunnel, ..Push::default() };
-        hops.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
+        let over = plain(way, hops);
+        behind(over, label.as_slice(), hops)
     });
     each.map(|hop| (hop, 1)).collect()
 }
 
-/// The hop of a learnt route: one way, or flows shared among equal ones.
-pub(crate) fn hop_of(ways: &[(Way, Option<u32>)], hops: &mut impl Hops) -> u32 {
-    let members = members_of(ways, hops);
+/// The hop of a way that the section may name as well.
+pub(crate) fn plain(way: &Way, hops: &mut impl Hops) -> u32 {
+    let (interface, gateway, labels) = (way.interface, Some(way.gateway), Vec::<u32>::new());
+    let name = format!("via {interface} {gateway:?} {labels:?}");
+    hops.hop(Rank::Hop, &name, Hop::Via { interface, gateway, labels })
+}
+
+/// A hop over another one, behind labels; implicit null is none.
+pub(crate) fn behind(over: u32, labels: &[u32], hops: &mut impl Hops) -> u32 {
+    let labels: Vec<u32> = labels.iter().copied().filter(|it| *it != IMPLICIT_NULL).collect();
+    if labels.is_empty() {
+        return over;
+    }
+    let push = Push { over, labels, tunnel: Tunnel::Uniform, ..Push::default() };
+    hops.hop(Rank::Pushed, &format!("{push:?}"), Hop::Push(push))
+}
+
+/// One hop, or flows shared among equal ones.
+pub(crate) fn shared(members: Vec<(u32, u32)>, hops: &mut impl Hops) -> u32 {
     match &members[..] {
         [(only, _)] => *only,
         _ => {

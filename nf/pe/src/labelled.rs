@@ -8,11 +8,12 @@
 
 use crate::Settings;
 use crate::config::{Pe, network, prefix};
-use crate::hops::{Editing, Hops, hop_of};
+use crate::hops::{Editing, Hops};
+use crate::leading::Lead;
 use dataplane::{Dataplane, Edit, PacketDoor, Rank};
 use forwarder::ToPackets;
-use igp::{Link, Router, Way};
-use ldp_stack::{Forward, LabelHop, Labels, NextHop, Prefix, Shown, Start};
+use igp::{Link, Repair, Route, Router, Way};
+use ldp_stack::{Forward, IMPLICIT_NULL, LabelHop, Labels, NextHop, Prefix, Shown, Start};
 use machine::{Duration, Time};
 use nodes::Program;
 use nodes::program::{LabelAction, Removed, Tunnel};
@@ -46,6 +47,8 @@ pub(crate) fn of_igp(it: Prefix) -> igp::Prefix {
 struct Waiting {
     changed: BTreeSet<Prefix>,
     due: Time,
+    /// When repairs are looked at again.
+    repairs: Time,
 }
 
 impl Waiting {
@@ -55,11 +58,16 @@ impl Waiting {
         let told = self.changed.extract_if(.., |it| is_due || routes.contains(&of_igp(*it)));
         let told: BTreeSet<igp::Prefix> = told.map(of_igp).collect();
         if is_due && !told.is_empty() {
-            let count = machine::narrow::at_most(told.len() as u64, u32::MAX);
-            self.due = now + PACE + PACE_OF_EACH * count;
+            self.due = rested(now, told.len());
         }
         told
     }
+}
+
+/// When as many may be told again.
+fn rested(now: Time, told: usize) -> Time {
+    let count = machine::narrow::at_most(told as u64, u32::MAX);
+    now + PACE + PACE_OF_EACH * count
 }
 
 /// Labels in the plane: those of prefixes, and whose each is. One that a prefix gives up may be
@@ -93,6 +101,8 @@ pub(crate) struct Labelled {
     own: BTreeSet<Prefix>,
     told: Told,
     waiting: Waiting,
+    /// How often neighbours had said something when that was looked at.
+    heard: u64,
     /// LDP has ended, and the plane was not told yet.
     pub(crate) has_ended: bool,
     random: [u8; 32],
@@ -104,7 +114,7 @@ impl Labelled {
         let (own, told) = (BTreeSet::new(), Told::default());
         let shown = Shown::default();
         let waiting = Waiting::default();
-        Self { labels: None, own, told, waiting, has_ended: false, random, shown }
+        Self { labels: None, own, told, waiting, heard: 0, has_ended: false, random, shown }
     }
 
     /// The section as it is from now on, of a forwarder that was told everything.
@@ -175,8 +185,7 @@ impl Labelled {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         let labels = self.labels.as_ref()?;
-        let waits = labels.has_changed() || !self.waiting.changed.is_empty();
-        labels.deadline().into_iter().chain(waits.then_some(self.waiting.due)).min()
+        labels.deadline().into_iter().chain(self.due()).min()
     }
 
     pub(crate) fn drain(&mut self, now: Time, out: &mut Effects) {
@@ -230,16 +239,41 @@ impl Labelled {
 
     /// Whether labels are others than the plane was told, and it may be told.
     pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.due().is_some_and(|at| now >= at)
+    }
+
+    fn due(&self) -> Option<Time> {
         let has_changed = self.labels.as_ref().is_some_and(Labels::has_changed);
-        (has_changed || !self.waiting.changed.is_empty()) && now >= self.waiting.due
+        let waits = has_changed || !self.waiting.changed.is_empty();
+        let has_heard = self.heard != self.heard_by_now();
+        let dues = [waits.then_some(self.waiting.due), has_heard.then_some(self.waiting.repairs)];
+        dues.into_iter().flatten().min()
+    }
+
+    fn heard_by_now(&self) -> u64 {
+        self.labels.as_ref().map_or(0, Labels::heard)
     }
 
     /// No forwarder is told anything now: the next one is told all.
     pub(crate) fn forget_changed(&mut self) {
         self.waiting.changed.clear();
+        self.heard = self.heard_by_now();
         if let Some(labels) = &mut self.labels {
             labels.take_changed();
         }
+    }
+
+    /// Routes whose repairs go by labels that are in use nowhere else, where neighbours have said
+    /// anything since then, as often as changed labels are told.
+    pub(crate) fn take_heard(&mut self, now: Time, router: Option<&Router>) -> Vec<igp::Prefix> {
+        let heard = self.heard_by_now();
+        if heard == self.heard || now < self.waiting.repairs {
+            return Vec::new();
+        }
+        self.heard = heard;
+        let repaired: Vec<igp::Prefix> = router.into_iter().flat_map(Router::repaired).collect();
+        self.waiting.repairs = rested(now, repaired.len());
+        repaired
     }
 
     /// Ways of a prefix with the labels of the next routers.
@@ -253,12 +287,57 @@ impl Labelled {
         ways.iter().map(|way| (*way, label(way))).collect()
     }
 
+    /// Where packets to a prefix go: ways with the labels of the next routers, and what stands in
+    /// for the only one.
+    pub(crate) fn lead(&self, to: igp::Prefix, route: &Route) -> Lead {
+        let backup = route.repair.and_then(|it| Some((it.way, self.carried(to, &it)?)));
+        Lead {
+            ways: self.ways(to, &route.ways),
+            guard: route.is_guarded.then_some(route.protocol),
+            backup,
+        }
+    }
+
+    /// The labels behind which a repair carries packets to a prefix; none where it cannot.
+    pub(crate) fn carried(&self, to: igp::Prefix, repair: &Repair) -> Option<Vec<u32>> {
+        match repair.tunnel {
+            None => Some(self.advertised(to, repair).into_iter().collect()),
+            // Whoever wants none is the end itself, or sends packets on as they are.
+            Some(end) => {
+                self.advertised(end, repair).filter(|it| *it != IMPLICIT_NULL).map(|it| vec![it])
+            }
+        }
+    }
+
+    /// The label that the next router of a repair has told for a prefix.
+    fn advertised(&self, to: igp::Prefix, repair: &Repair) -> Option<u32> {
+        self.labels.as_ref()?.advertised(of_ldp(to), &next_hop(&repair.way))
+    }
+
+    /// Where packets with our label of a prefix go: nowhere as long as no next router has told one.
+    /// They have no way in a tunnel, whose end has told none.
+    fn crossing(&self, to: igp::Prefix, forward: &Forward, router: Option<&Router>) -> Lead {
+        let known = forward.hops.iter().filter(|hop| hop.label.is_some());
+        let ways: Vec<_> = known.map(|hop| (way_of(hop), hop.label)).collect();
+        let route = router.and_then(|it| it.route(to)).filter(|it| it.is_guarded);
+        let repair = route.as_ref().and_then(|it| it.repair).filter(|it| it.tunnel.is_none());
+        let backup = repair.filter(|_| ways.len() == 1);
+        let backup = backup.and_then(|it| Some((it.way, vec![self.advertised(to, &it)?])));
+        Lead { ways, guard: route.map(|it| it.protocol), backup }
+    }
+
     /// Says what becomes of our label of a prefix, where that is another thing than it was.
-    pub(crate) fn say(&mut self, to: igp::Prefix, edit: &mut Edit<'_>, made: &mut usize) {
+    pub(crate) fn say(
+        &mut self,
+        to: igp::Prefix,
+        router: Option<&Router>,
+        edit: &mut Edit<'_>,
+        made: &mut usize,
+    ) {
         let prefix = of_ldp(to);
-        let forward = self.labels.as_ref().and_then(|it| it.forward(prefix)).cloned();
+        let forward = self.labels.as_ref().and_then(|it| it.forward(prefix));
         let mut editing = Editing(&mut *edit, &mut *made);
-        let said = forward.as_ref().and_then(|it| action(it, &mut editing));
+        let said = forward.and_then(|it| self.action(to, it, router, &mut editing));
         if let Some(gone) = self.told.set(prefix, said.as_ref().map(|it| it.0)) {
             edit.remove(Rank::Tool, Removed::Label(gone));
         }
@@ -268,13 +347,34 @@ impl Labelled {
     }
 
     /// What becomes of all labels, where everything is said.
-    pub(crate) fn actions(&self, hops: &mut impl Hops) -> Vec<(Prefix, u32, LabelAction)> {
+    pub(crate) fn actions(
+        &self,
+        router: Option<&Router>,
+        hops: &mut impl Hops,
+    ) -> Vec<(Prefix, u32, LabelAction)> {
         let all = self.labels.iter().flat_map(Labels::forwards);
         let said = all.filter_map(|(prefix, it)| {
-            let (label, action) = action(it, hops)?;
+            let (label, action) = self.action(of_igp(prefix), it, router, hops)?;
             Some((prefix, label, action))
         });
         said.collect()
+    }
+
+    /// What becomes of packets with our label: it is swapped for those of the next routers, or taken
+    /// off where they want none; nothing as long as none of them has told one.
+    fn action(
+        &self,
+        to: igp::Prefix,
+        forward: &Forward,
+        router: Option<&Router>,
+        hops: &mut impl Hops,
+    ) -> Option<(u32, LabelAction)> {
+        let lead = self.crossing(to, forward, router);
+        if lead.ways.is_empty() {
+            return None;
+        }
+        let hop = lead.hop(router, hops);
+        Some((forward.label, LabelAction::Forward { hop, tunnel: Tunnel::Uniform }))
     }
 
     /// That was said.
@@ -296,7 +396,11 @@ impl Labelled {
 }
 
 fn next_hops(ways: &[Way]) -> Vec<NextHop> {
-    ways.iter().map(|it| NextHop { interface: it.interface, gateway: it.gateway }).collect()
+    ways.iter().map(next_hop).collect()
+}
+
+const fn next_hop(way: &Way) -> NextHop {
+    NextHop { interface: way.interface, gateway: way.gateway }
 }
 
 fn way_of(it: &LabelHop) -> Way {
@@ -309,18 +413,6 @@ fn subnets(pe: &Pe) -> BTreeSet<Prefix> {
     let routed = routed.filter(|it| it.vrf.is_none() && !pe.carries_frames(&it.name));
     let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text).map(network));
     all.map(|(address, length)| Prefix::new(address, length)).collect()
-}
-
-/// What becomes of packets with our label: it is swapped for those of the next routers, or taken
-/// off where they want none; nothing as long as none of them has told one.
-fn action(it: &Forward, hops: &mut impl Hops) -> Option<(u32, LabelAction)> {
-    let known = it.hops.iter().filter(|hop| hop.label.is_some());
-    let ways: Vec<_> = known.map(|hop| (way_of(hop), hop.label)).collect();
-    if ways.is_empty() {
-        return None;
-    }
-    let hop = hop_of(&ways, hops);
-    Some((it.label, LabelAction::Forward { hop, tunnel: Tunnel::Uniform }))
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@
 use crate::Settings;
 use crate::compile::Compiler;
 use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, prefix};
-use crate::hops::{Editing, hop_of, is_up, prefix_of, subnet_of};
+use crate::hops::{Editing, is_up, prefix_of, subnet_of};
 use crate::labelled::{LABELS_DOOR, Labelled};
+use crate::leading::move_guard;
 use crate::peering::{BGP_DOOR, BgpRoute, Peering};
 use dataplane::{Dataplane, Kind, PacketDoor};
 use forwarder::ToPackets;
@@ -210,7 +211,7 @@ impl Learnt {
         self.labelled.said(told.labels);
         self.peering.said(told.of_vpns);
         if let Some(router) = &mut self.router {
-            router.take_changed();
+            router.said();
         }
     }
 
@@ -375,15 +376,18 @@ impl Learnt {
     /// Tells the plane what is another thing than it was; whether everything must be said again.
     fn tell(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) -> bool {
         let mut says_all = false;
+        let moved = self.router.as_mut().map(Router::take_moved).unwrap_or_default();
         let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
         let router = self.router.as_ref();
+        let heard = self.labelled.take_heard(now, router);
         let labels = self.labelled.learn(now, router, &changed, out);
-        changed.extend(labels.iter().copied());
+        changed.extend(labels.into_iter().chain(heard));
         let (by_bgp, of_vpns) = self.peering.learn(router, &self.labelled, !changed.is_empty());
         changed.extend(by_bgp);
         let (told, waiting, hops) = (&mut self.told, &self.waiting, &mut self.hops);
         let (labelled, peering) = (&mut self.labelled, &mut self.peering);
         dataplane.edit(now, out, |edit| {
+            moved.iter().for_each(|(guard, is_back)| move_guard(guard, *is_back, edit));
             peering.say_moved(&mut Editing(edit, hops));
             for prefix in changed {
                 let key = key_of(prefix);
@@ -394,7 +398,7 @@ impl Learnt {
                     let mut editing = Editing(edit, hops);
                     let hop = match it {
                         Candidate::OfIgp(it) => {
-                            hop_of(&labelled.ways(prefix, &it.ways), &mut editing)
+                            labelled.lead(prefix, &it).hop(router, &mut editing)
                         }
                         Candidate::OfBgp(it) => peering.hop(it, &mut editing),
                     };
@@ -405,9 +409,7 @@ impl Learnt {
                     says_all |= behind.is_some();
                     edit.route(key, None);
                 }
-                if labels.contains(&prefix) {
-                    labelled.say(prefix, edit, hops);
-                }
+                labelled.say(prefix, router, edit, hops);
             }
             for at in of_vpns {
                 peering.say_vpn(at, edit, hops);
@@ -445,7 +447,9 @@ impl Learnt {
                 continue;
             };
             let hop = match it {
-                Candidate::OfIgp(it) => hop_of(&self.labelled.ways(prefix, &it.ways), compiled),
+                Candidate::OfIgp(it) => {
+                    self.labelled.lead(prefix, &it).hop(self.router.as_ref(), compiled)
+                }
                 Candidate::OfBgp(it) => self.peering.hop(it, compiled),
             };
             compiled.set(key, hop);
@@ -462,7 +466,7 @@ impl Learnt {
                 told.of_vpns.insert(at);
             }
         }
-        for (prefix, label, action) in self.labelled.actions(compiled) {
+        for (prefix, label, action) in self.labelled.actions(self.router.as_ref(), compiled) {
             compiled.label(label, action);
             told.labels.insert(prefix, label);
         }

@@ -18,6 +18,7 @@ mod compile;
 pub mod config;
 mod hops;
 mod labelled;
+mod leading;
 mod learnt;
 mod metrics;
 mod peering;

@@ -31,6 +31,15 @@ impl Router {
             rows.extend(self.lost(&it.history, at, |_| None));
             rows.extend(self.double(it.history.double(now), Protocol::Isis, &it.section.net));
         }
+        rows.extend(self.repairs.in_use().into_iter().map(|((of, way), routes)| {
+            let name = match of {
+                Protocol::Ospf => self.ospf.as_ref().map(|it| it.name_of(way.interface)),
+                Protocol::Isis => self.isis.as_ref().map(|it| it.name_of(way.interface)),
+            };
+            let (name, gateway) = (name.unwrap_or_default(), way.gateway);
+            let text = format!("{routes} routes by {gateway} at {name} go by their repairs");
+            alarm("igp-repair-in-use", &format!("{name} {gateway}"), "warning", text)
+        }));
         rows
     }
 

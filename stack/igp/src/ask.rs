@@ -2,7 +2,8 @@
 //! runs of SPF.
 
 use crate::around::Protocol;
-use crate::router::Router;
+use crate::repairs::Repair;
+use crate::router::{Router, by_isis, by_ospf};
 use crate::rows::wrong;
 use isis::Prefix;
 use machine::Time;
@@ -11,7 +12,9 @@ use runtime::{Ask, AskError};
 use std::net::IpAddr;
 
 pub use crate::rows::{
-    IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpWayRow,
+    IgpChangeRow, IgpEdgeRow, IgpInterfaceRow, IgpLinkRow, IgpLsaRow, IgpNeighbourRow, IgpNodeRow,
+    IgpPathRow, IgpRepairRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpStepRow, IgpTopologyRow,
+    IgpWayRow,
 };
 
 /// Rows of one answer at most, and unless `limit` asks for fewer.
@@ -45,8 +48,17 @@ enum Of<A, B> {
     Isis(B),
 }
 
+fn repair_row(it: &Repair, interface: &str, state: &'static str) -> IgpRepairRow {
+    IgpRepairRow {
+        interface: interface.to_owned(),
+        gateway: it.way.gateway,
+        tunnel: it.tunnel.map(|end| end.address.to_string()),
+        state,
+    }
+}
+
 /// The protocol that a question is about; none: both.
-fn protocol(ask: &Ask) -> Result<Option<Protocol>, AskError> {
+pub(crate) fn protocol(ask: &Ask) -> Result<Option<Protocol>, AskError> {
     let Some(text) = ask.params.get("protocol") else { return Ok(None) };
     let found = Protocol::ALL.into_iter().find(|it| it.name() == text);
     found.map(Some).ok_or_else(|| wrong("protocol: `ospf` or `isis`"))
@@ -105,7 +117,8 @@ impl Router {
     }
 
     /// The routes: those `within` a prefix and those that are `covering` an address; a page.
-    /// `holds` says of a prefix whether its route in the plane is a learnt one, once it has one.
+    /// `holds` says of a prefix whether its route in the plane is a learnt one, once it has one;
+    /// `carries`, whether there are labels for a repair of it.
     ///
     /// # Errors
     /// A parameter that cannot be.
@@ -113,6 +126,7 @@ impl Router {
         &self,
         ask: &Ask,
         holds: impl Fn(Prefix) -> Option<bool>,
+        carries: impl Fn(Prefix, &Repair) -> bool,
     ) -> Result<Page<IgpRouteRow>, AskError> {
         let of = protocol(ask)?;
         let covering = match ask.params.get("covering") {
@@ -153,11 +167,27 @@ impl Router {
             all.map(move |(prefix, route)| Of::Isis((it, prefix, route)))
         });
         let holder = |prefix| self.holder(prefix, &holds);
+        let state = |prefix, repair: &Repair| match () {
+            () if !carries(prefix, repair) => "no label",
+            () if self.repairs.is_in_use(prefix) => "in use",
+            () => "ready",
+        };
         paged(ask, ospf.chain(isis), |one| match one {
             Of::Ospf((it, prefix, route)) => {
-                it.route_row(prefix, route, holder(crate::by_ospf::wide(prefix)))
+                let to = crate::by_ospf::wide(prefix);
+                let row = it.route_row(prefix, route, holder(to));
+                let repair = by_ospf(&it.section, route).repair.map(|repair| {
+                    repair_row(&repair, it.name_of(repair.way.interface), state(to, &repair))
+                });
+                IgpRouteRow { repair, ..row }
             }
-            Of::Isis((it, prefix, route)) => it.route_row(prefix, route, holder(prefix)),
+            Of::Isis((it, prefix, route)) => {
+                let row = it.route_row(prefix, route, holder(prefix));
+                let repair = by_isis(&it.section, route).repair.map(|repair| {
+                    repair_row(&repair, it.name_of(repair.way.interface), state(prefix, &repair))
+                });
+                IgpRouteRow { repair, ..row }
+            }
         })
     }
 

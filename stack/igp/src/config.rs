@@ -9,7 +9,7 @@ mod validate;
 
 pub use keys::{KeyChain, KeyChains};
 pub use of_isis::{Advertise, Interface as IsisInterface, Isis, LevelKind};
-pub use shared::{Bfd, Delays, Known, Network, Source};
+pub use shared::{Bfd, Delays, Known, Network, Repair, Source};
 
 use config::Issue;
 use ospf::AreaKind;
@@ -51,6 +51,15 @@ pub struct Ospf {
     /// Delays between a change and the run of SPF that takes it in (RFC 8405).
     #[serde(default)]
     pub spf: Delays,
+    /// How packets go on while the only way of their route does not work, from the moment that BFD
+    /// or the link says so until SPF has run: `lfa` or `remote-lfa`; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+    /// Milliseconds for which routes that a repair has taken over stay with it after a link of this
+    /// router's own is lost and nothing else happens, so that no packet circles among routers that
+    /// are not as fast (RFC 8333): longer than the slowest of them takes; 0: they do not.
+    #[serde(default)]
+    pub microloop_delay_ms: u32,
     /// What other routers are told of this one's other routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redistribute: Vec<Redistribute>,
@@ -262,6 +271,11 @@ const fn delay_s() -> u16 {
 }
 
 impl Ospf {
+    /// How long routes stay with their repairs.
+    pub(crate) fn microloop_delay(&self) -> machine::Duration {
+        machine::Duration::from_millis(self.microloop_delay_ms.into())
+    }
+
     /// Its interfaces, with their areas.
     pub fn interfaces(&self) -> impl Iterator<Item = (&Area, &Interface)> {
         self.area.iter().flat_map(|area| area.interface.iter().map(move |it| (area, it)))

@@ -6,6 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Runs of SPF that are remembered.
 const RUNS_MAX: usize = 64;
+/// Runs whose changes of links are remembered, and changes of one: whatever saw more is where the
+/// memory begins.
+const CHANGED_MAX: usize = 64;
+const CHANGES_MAX: usize = 512;
 /// Neighbours lost that are remembered; the oldest goes.
 const LOST_MAX: usize = 1_024;
 /// Lines of the log about neighbours of an interface at once, and the time between two of them
@@ -31,6 +35,28 @@ pub(crate) struct Lost {
 pub(crate) struct Run {
     pub(crate) at: Time,
     pub(crate) routes_changed: usize,
+}
+
+/// One direction of a link that changed, in the words of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Its area or level.
+    pub(crate) area: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// What it cost; none: it was not there.
+    pub(crate) before: Option<u32>,
+    /// What it costs; none: it is gone.
+    pub(crate) after: Option<u32>,
+}
+
+/// What a run of SPF saw change.
+#[derive(Debug, Clone)]
+pub(crate) struct Changes {
+    pub(crate) at: Time,
+    /// The number of the run, from 1.
+    pub(crate) run: u64,
+    pub(crate) of: Vec<Change>,
 }
 
 /// What has been counted.
@@ -64,6 +90,7 @@ pub(crate) struct History<K, S> {
     pub(crate) lost: BTreeMap<K, Lost>,
     pub(crate) since: BTreeMap<K, (Time, S)>,
     runs: VecDeque<Run>,
+    changed: VecDeque<Changes>,
     pub(crate) tally: Tally,
     duplicate: Duplicate,
     /// Of interfaces: lines of the log about them.
@@ -84,6 +111,7 @@ impl<K: Ord + Copy, S: Copy> History<K, S> {
             lost: BTreeMap::new(),
             since: BTreeMap::new(),
             runs: VecDeque::new(),
+            changed: VecDeque::new(),
             tally: Tally::default(),
             duplicate: Duplicate::default(),
             lines: BTreeMap::new(),
@@ -135,6 +163,26 @@ impl<K: Ord + Copy, S: Copy> History<K, S> {
         self.runs.push_back(Run { at, routes_changed });
     }
 
+    /// What a run of SPF saw change of the links.
+    pub(crate) fn changed(&mut self, at: Time, run: u64, of: Vec<Change>) {
+        if of.len() >= CHANGES_MAX {
+            self.changed.clear();
+            return;
+        }
+        if of.is_empty() {
+            return;
+        }
+        if self.changed.len() == CHANGED_MAX {
+            self.changed.pop_front();
+        }
+        self.changed.push_back(Changes { at, run, of });
+    }
+
+    /// What runs of SPF saw change, the oldest first.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Changes> {
+        self.changed.iter()
+    }
+
     pub(crate) fn last_run(&self) -> Option<Run> {
         self.runs.back().copied()
     }
@@ -169,6 +217,7 @@ impl<K: Ord + Copy, S: Copy> History<K, S> {
     pub(crate) fn forget(&mut self) {
         self.lost.clear();
         self.since.clear();
+        self.changed.clear();
         self.duplicate = Duplicate::default();
     }
 }

@@ -25,12 +25,15 @@ pub mod frame;
 mod history;
 pub mod ip4;
 mod metrics;
+mod repairs;
 mod router;
 mod rows;
+mod topology;
 mod watch;
 mod wishes;
 
 pub use around::{External, Link, LinkState, Protocol, Sections, Start, Surroundings};
 pub use isis::Prefix;
 pub use metrics::{DiscardMetric, InterfaceMetric, Metric, Shown, empty_tables};
+pub use repairs::{Guard, Repair};
 pub use router::{Route, Router, Way};

@@ -43,6 +43,12 @@ event::metrics! {
         BfdUp = Gauge, "igp_bfd_sessions_up";
         /// Times that a session of BFD went down and ended an adjacency.
         BfdDowns = Counter, "igp_bfd_downs_total";
+        /// Routes that have a repair.
+        Repaired = Gauge, "igp_routes_repaired";
+        /// Routes whose repair is in use.
+        RepairsInUse = Gauge, "igp_repairs_in_use";
+        /// Routes that a repair took over since their neighbour was lost.
+        Repairs = Counter, "igp_repairs_total";
         /// 1 while neighbours are asked to bear a restart.
         Restarting = Gauge, "igp_restarting";
     }
@@ -86,13 +92,15 @@ impl Default for Shown {
 }
 
 /// What is so now, and nothing without a router.
-const GAUGES: [Metric; 7] = [
+const GAUGES: [Metric; 9] = [
     Metric::Neighbours,
     Metric::Adjacencies,
     Metric::Lsas,
     Metric::Routes,
     Metric::BfdSessions,
     Metric::BfdUp,
+    Metric::Repaired,
+    Metric::RepairsInUse,
     Metric::Restarting,
 ];
 
@@ -144,6 +152,9 @@ impl Shown {
             (Metric::BfdSessions, watched as u64),
             (Metric::BfdUp, up as u64),
             (Metric::BfdDowns, it.watch.downs),
+            (Metric::Repaired, it.repairs.len() as u64),
+            (Metric::RepairsInUse, it.repairs.in_use().values().sum::<usize>() as u64),
+            (Metric::Repairs, it.repairs.taken_over),
             (Metric::Restarting, it.is_restarting().into()),
         ];
         values.into_iter().for_each(|(metric, value)| self.all.set(metric, value));

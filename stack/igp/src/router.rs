@@ -4,9 +4,11 @@
 use crate::around::{LinkState, Protocol, Sections, Start, Surroundings};
 use crate::by_isis::IsisRouter;
 use crate::by_ospf::{OspfRouter, narrow, wide};
+use crate::config::{Isis, Ospf};
 use crate::fragments::Fragments;
 use crate::frame;
 use crate::ip4::{self, Head, Packet};
+use crate::repairs::{Guard, Repair, Repairs};
 use crate::watch::{Id, Leaving, Watch};
 use crate::wishes::{GLOBAL, Watched, Wishes};
 use dataplane::{DoorEvent, PacketDoor};
@@ -37,6 +39,10 @@ pub struct Route {
     pub cost: u32,
     /// Equal ways, in order.
     pub ways: Vec<Way>,
+    /// Where its packets go while the only one of them does not work.
+    pub repair: Option<Repair>,
+    /// Its ways are told by hops of their own, which end with an adjacency.
+    pub is_guarded: bool,
 }
 
 /// Packets of all protocols.
@@ -62,6 +68,7 @@ pub struct Router {
     fragments: Fragments,
     /// Prefixes that a protocol of before had routes to.
     gone: BTreeSet<Prefix>,
+    pub(crate) repairs: Repairs,
     pub(crate) ospf: Option<OspfRouter>,
     pub(crate) isis: Option<IsisRouter>,
 }
@@ -81,6 +88,7 @@ impl Router {
             arrived: Arrived::default(),
             fragments: Fragments::default(),
             gone: BTreeSet::new(),
+            repairs: Repairs::new(),
             ospf: None,
             isis: None,
         }
@@ -115,6 +123,7 @@ impl Router {
                     OspfRouter::new(now, function, section.clone(), restarts.contains(&of))
                 });
                 ospf.configure(now, section.clone(), keys.clone(), around);
+                self.repairs.set_delay(of, section.microloop_delay());
                 if is_open {
                     ospf.open(now);
                 }
@@ -129,6 +138,7 @@ impl Router {
                     IsisRouter::new(now, function, section.clone(), restarts.contains(&of))
                 });
                 isis.configure(now, section.clone(), keys.clone(), around);
+                self.repairs.set_delay(of, section.microloop_delay());
                 if is_open {
                     isis.open(now);
                 }
@@ -143,6 +153,7 @@ impl Router {
         let Some(ospf) = self.ospf.take() else { return };
         self.gone.extend(ospf.routes().map(|(prefix, _)| wide(prefix)));
         self.watch.forget(now, Protocol::Ospf);
+        self.repairs.forget(Protocol::Ospf);
     }
 
     /// There is no IS-IS any more.
@@ -150,6 +161,7 @@ impl Router {
         let Some(isis) = self.isis.take() else { return };
         self.gone.extend(isis.routes().map(|(prefix, _)| prefix));
         self.watch.forget(now, Protocol::Isis);
+        self.repairs.forget(Protocol::Isis);
     }
 
     /// How links stand is another thing than it was: `stands` says it of each by its name.
@@ -236,6 +248,7 @@ impl Router {
             isis.tick(now);
         }
         self.settle(now, out);
+        self.repairs.tick(now);
     }
 
     /// When [`Router::tick`] wants to be called next.
@@ -243,7 +256,8 @@ impl Router {
     pub fn deadline(&self) -> Option<Time> {
         let ospf = self.ospf.as_ref().and_then(|it| it.instance.deadline());
         let isis = self.isis.as_ref().and_then(|it| it.instance.deadline());
-        let all = [self.door.deadline(), self.watch.deadline(), ospf, isis];
+        let repairs = self.repairs.deadline();
+        let all = [self.door.deadline(), self.watch.deadline(), ospf, isis, repairs];
         all.into_iter().flatten().min()
     }
 
@@ -263,7 +277,8 @@ impl Router {
     fn settle(&mut self, now: Time, out: &mut Effects) {
         let ospf = self.ospf.as_mut().map(|it| (Protocol::Ospf, std::mem::take(&mut it.wishes)));
         let isis = self.isis.as_mut().map(|it| (Protocol::Isis, std::mem::take(&mut it.wishes)));
-        for (of, Wishes { packets, watches }) in ospf.into_iter().chain(isis) {
+        for (of, Wishes { packets, watches, events }) in ospf.into_iter().chain(isis) {
+            events.into_iter().for_each(|event| self.repairs.note(now, of, event));
             for (to, octets) in packets {
                 self.door.send(out, to, |into| into.extend_from_slice(&octets));
             }
@@ -299,7 +314,8 @@ impl Router {
         self.settle(now, out);
     }
 
-    /// Prefixes whose route is another one, or gone, since this was called last.
+    /// Prefixes whose route is another one, or gone, since this was called last. Those that wait
+    /// behind their repairs come later.
     pub fn take_changed(&mut self) -> BTreeSet<Prefix> {
         let mut changed = std::mem::take(&mut self.gone);
         if let Some(ospf) = &mut self.ospf {
@@ -308,15 +324,51 @@ impl Router {
         if let Some(isis) = &mut self.isis {
             changed.append(&mut isis.take_changed());
         }
+        let changed = self.repairs.sift(changed);
+        for prefix in &changed {
+            let route = self.route(*prefix);
+            self.repairs.note_route(*prefix, route.as_ref());
+        }
         changed
     }
 
-    /// Whether there is something for [`Router::take_changed`].
+    /// Everything was told, as it is now.
+    pub fn said(&mut self) {
+        self.gone.clear();
+        if let Some(ospf) = &mut self.ospf {
+            ospf.take_changed();
+        }
+        if let Some(isis) = &mut self.isis {
+            isis.take_changed();
+        }
+        let all: Vec<(Prefix, Route)> = self.routes().collect();
+        self.repairs.note_all(all.into_iter());
+    }
+
+    /// Whether there is something for [`Router::take_changed`] or [`Router::take_moved`].
     #[must_use]
     pub fn has_changed(&self) -> bool {
         !self.gone.is_empty()
+            || self.repairs.has_due()
             || self.ospf.as_ref().is_some_and(OspfRouter::has_changed)
             || self.isis.as_ref().is_some_and(IsisRouter::has_changed)
+    }
+
+    /// Neighbours that went (`false`) or came back, since this was called last: to be told before
+    /// any route.
+    pub fn take_moved(&mut self) -> Vec<(Guard, bool)> {
+        self.repairs.take_moved()
+    }
+
+    /// Whether a neighbour is away.
+    #[must_use]
+    pub fn is_away(&self, guard: &Guard) -> bool {
+        self.repairs.is_away(guard)
+    }
+
+    /// Prefixes whose routes have repairs.
+    pub fn repaired(&self) -> impl Iterator<Item = Prefix> + '_ {
+        self.repairs.prefixes()
     }
 
     /// The route to a prefix that holds, where one leads to other routers.
@@ -324,11 +376,11 @@ impl Router {
     pub fn route(&self, prefix: Prefix) -> Option<Route> {
         let ospf = self.ospf.as_ref().and_then(|it| {
             let route = it.route(narrow(prefix)?)?;
-            Some(by_ospf(it.section.distance, route))
+            Some(by_ospf(&it.section, route))
         });
         let isis = self.isis.as_ref().and_then(|it| {
             let route = it.route(prefix)?;
-            Some(by_isis(it.section.distance, route))
+            Some(by_isis(&it.section, route))
         });
         ospf.into_iter().chain(isis).min_by_key(|it| (it.distance, it.protocol))
     }
@@ -366,15 +418,31 @@ impl Router {
     }
 }
 
-fn by_ospf(distance: u8, route: &ospf::Route) -> Route {
-    let ways = route
-        .hops
-        .iter()
-        .filter_map(|hop| Some(Way { interface: hop.interface, gateway: hop.gateway?.into() }));
-    Route { protocol: Protocol::Ospf, distance, cost: route.cost, ways: ways.collect() }
+pub(crate) fn by_ospf(section: &Ospf, route: &ospf::Route) -> Route {
+    let way =
+        |hop: &ospf::NextHop| Some(Way { interface: hop.interface, gateway: hop.gateway?.into() });
+    let repair = route
+        .repair
+        .and_then(|it| Some(Repair { way: way(&it.hop)?, tunnel: it.tunnel.map(wide) }));
+    Route {
+        protocol: Protocol::Ospf,
+        distance: section.distance,
+        cost: route.cost,
+        ways: route.hops.iter().filter_map(way).collect(),
+        repair,
+        is_guarded: section.repair.is_some(),
+    }
 }
 
-fn by_isis(distance: u8, route: &isis::Route) -> Route {
-    let ways = route.hops.iter().map(|hop| Way { interface: hop.circuit, gateway: hop.gateway });
-    Route { protocol: Protocol::Isis, distance, cost: route.cost, ways: ways.collect() }
+pub(crate) fn by_isis(section: &Isis, route: &isis::Route) -> Route {
+    let way = |hop: &isis::NextHop| Way { interface: hop.circuit, gateway: hop.gateway };
+    let repair = route.repair.map(|it| Repair { way: way(&it.hop), tunnel: it.tunnel });
+    Route {
+        protocol: Protocol::Isis,
+        distance: section.distance,
+        cost: route.cost,
+        ways: route.hops.iter().map(way).collect(),
+        repair,
+        is_guarded: section.repair.is_some(),
+    }
 }

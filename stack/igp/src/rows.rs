@@ -131,6 +131,113 @@ rows! {
         /// forwarder was not told.
         held_by: Option<&'static str>,
         via: Vec<IgpWayRow>,
+        /// Where packets go while the only way does not work; null: nowhere.
+        repair: Option<IgpRepairRow>,
+    }
+
+    /// The repair of a route.
+    pub struct IgpRepairRow {
+        interface: String,
+        gateway: IpAddr,
+        /// The end of the tunnel in which packets leave; null: they leave as they are.
+        tunnel: Option<String>,
+        /// `ready`, `in use` while the way of the route does not work, or `no label` while there is
+        /// none for the tunnel.
+        state: &'static str,
+    }
+
+    /// A router or a network of a topology.
+    pub struct IgpNodeRow {
+        /// `192.0.2.1`, a network by its designated router's address with `lan` in front; of IS-IS
+        /// the system ID, with the number of a pseudonode behind.
+        id: String,
+        name: Option<String>,
+        /// `router` or `network`.
+        kind: &'static str,
+        /// This router.
+        own: bool,
+        /// It leads to other areas, of IS-IS to level 2.
+        border: bool,
+        /// It says routes from outside. Of IS-IS always false.
+        boundary: bool,
+        /// Nothing passes through it. Of OSPF always false.
+        overloaded: bool,
+        /// What the way to it costs; null: there is none.
+        cost: Option<u32>,
+    }
+
+    /// One direction of a link of a topology, which both ends describe.
+    pub struct IgpLinkRow {
+        from: String,
+        to: String,
+        cost: u32,
+        /// The interface, where it is this router's.
+        interface: Option<String>,
+        /// State of the BFD session by it, and of all where it has several: `Up` is that of none
+        /// that is not.
+        bfd: Option<&'static str>,
+    }
+
+    /// The topology of an area or a level, as SPF last saw it.
+    pub struct IgpTopologyRow {
+        protocol: &'static str,
+        area: String,
+        /// Of this router: `lfa`, `remote-lfa`; null: routes are not repaired.
+        repair: Option<&'static str>,
+        /// Those that are the nearest, where there are more than are shown.
+        nodes: Vec<IgpNodeRow>,
+        /// Nodes that are not shown.
+        more: usize,
+        links: Vec<IgpLinkRow>,
+    }
+
+    /// One direction of a link that changed.
+    pub struct IgpEdgeRow {
+        from: String,
+        to: String,
+        /// What it cost; null: it was not there.
+        before: Option<u32>,
+        /// What it costs; null: it is gone.
+        after: Option<u32>,
+    }
+
+    /// What a run of SPF saw change.
+    pub struct IgpChangeRow {
+        protocol: &'static str,
+        area: String,
+        /// The number of the run, from 1.
+        run: u64,
+        /// Milliseconds since then.
+        ago_ms: u64,
+        links: Vec<IgpEdgeRow>,
+    }
+
+    /// A step of a path.
+    pub struct IgpStepRow {
+        from: String,
+        to: String,
+        cost: u32,
+    }
+
+    /// The paths between two routers of an area or a level.
+    pub struct IgpPathRow {
+        protocol: &'static str,
+        area: String,
+        from: String,
+        to: String,
+        /// What the shortest paths cost.
+        cost: u32,
+        /// One of them, in order.
+        path: Vec<IgpStepRow>,
+        /// The steps of all of them.
+        equal: Vec<IgpStepRow>,
+        /// By which method the first router repairs it: `lfa`, `remote-lfa` or `equal` where other
+        /// paths stand in; null: not at all.
+        repaired_by: Option<&'static str>,
+        /// Where packets go then, in order.
+        repair: Vec<IgpStepRow>,
+        /// The end of the tunnel in which they begin.
+        tunnel: Option<String>,
     }
 
     /// What SPF does in an area or a level.

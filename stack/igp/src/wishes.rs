@@ -1,7 +1,8 @@
-//! What a protocol wants of the router that it is a part of, in order: packets that leave, and
-//! neighbours that are watched by BFD.
+//! What a protocol wants of the router that it is a part of, in order: packets that leave,
+//! neighbours that are watched by BFD, and what repairs have to know.
 
 use crate::config::Bfd;
+use crate::repairs::Event;
 use crate::watch::Id;
 use runtime::PacketTo;
 use std::net::Ipv4Addr;
@@ -14,6 +15,7 @@ pub(crate) const GLOBAL: u32 = 0;
 pub(crate) struct Wishes {
     pub(crate) packets: Vec<(PacketTo, Vec<u8>)>,
     pub(crate) watches: Vec<Watched>,
+    pub(crate) events: Vec<Event>,
 }
 
 /// A neighbour that shall be watched from an address with these times, or no more.

@@ -56,6 +56,8 @@ pub(crate) struct Tally {
     pub(crate) unread: u64,
     pub(crate) sent: u64,
     pub(crate) lost: u64,
+    /// Events of sessions.
+    heard: u64,
 }
 
 /// LDP of one function.
@@ -352,6 +354,7 @@ impl Labels {
             if events.is_empty() {
                 return;
             }
+            self.tally.heard += 1;
             for event in events {
                 let far = |id| self.streams.ends(id).map(|it| it.far.ip());
                 let input = match event {
@@ -487,6 +490,18 @@ impl Labels {
     #[must_use]
     pub fn forward(&self, prefix: Prefix) -> Option<&Forward> {
         self.forwards.get(&prefix)
+    }
+
+    /// The label that a next hop has told for a prefix, in use or not.
+    #[must_use]
+    pub fn advertised(&self, prefix: Prefix, hop: &NextHop) -> Option<u32> {
+        self.speaker.advertised(prefix, hop)
+    }
+
+    /// How often sessions have said something: what they told may be another thing since then.
+    #[must_use]
+    pub const fn heard(&self) -> u64 {
+        self.tally.heard
     }
 
     /// All of these.

@@ -41,6 +41,12 @@ pub enum Form {
     Flag,
     /// Only what is not zero, as in `3 queue-full`.
     Counts,
+    /// How many there are.
+    Number,
+    /// Links: steps of a path, or what changed of them.
+    Links,
+    /// What stands in for the way of a route.
+    Repair,
 }
 
 /// A value as it came.
@@ -75,6 +81,9 @@ pub(crate) fn shown(look: &Look, value: &Value, form: Form) -> String {
             other => raw(other),
         },
         (Form::Counts, _) => counts(value),
+        (Form::Number, _) => value.as_array().map_or(0, Vec::len).to_string(),
+        (Form::Links, _) => links(value),
+        (Form::Repair, _) => repair(value),
         _ => list(value),
     };
     escaped(&text)
@@ -141,6 +150,42 @@ fn item(value: &Value) -> String {
     let Some(fields) = value.as_object() else { return raw(value) };
     let said = fields.values().filter(|value| value.is_string());
     said.map(raw).collect::<Vec<_>>().join(" at ")
+}
+
+/// Steps that follow each other as one way, `a → b → c`; links that changed as `a – b 10 → 20`.
+fn links(value: &Value) -> String {
+    let mut text = String::new();
+    let mut at = String::new();
+    for link in value.as_array().into_iter().flatten() {
+        let [from, to] = ["from", "to"].map(|key| raw(&link[key]));
+        match (link.get("before"), link.get("after")) {
+            (Some(before), Some(after)) => {
+                let became = match (before.is_null(), after.is_null()) {
+                    (true, _) => "came".to_owned(),
+                    (_, true) => "went".to_owned(),
+                    _ => format!("{} → {}", raw(before), raw(after)),
+                };
+                let comma = if text.is_empty() { "" } else { ", " };
+                text += &format!("{comma}{from} → {to} {became}");
+            }
+            _ if at == from => text += &format!(" → {to}"),
+            _ => text += &format!("{from} → {to}"),
+        }
+        at = to;
+    }
+    text
+}
+
+/// `10.0.0.2 at core1, tunnel to 192.0.2.9, in use`.
+fn repair(value: &Value) -> String {
+    if value.is_null() {
+        return String::new();
+    }
+    let way = format!("{} at {}", raw(&value["gateway"]), raw(&value["interface"]));
+    let tunnel = value["tunnel"].as_str().map(|end| format!("tunnel to {end}"));
+    let state = value["state"].as_str().filter(|it| *it != "ready").map(str::to_owned);
+    let parts = [Some(way), tunnel, state];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn counts(value: &Value) -> String {

@@ -91,6 +91,49 @@ pub const ROUTES: Listing = Listing::new(
         plain("metric", "METRIC"),
         plain("held_by", "HELD BY"),
         plain("via", "VIA"),
+        column("repair", "REPAIR", Form::Repair).yields(2),
+    ],
+);
+
+/// Topologies.
+pub const TOPOLOGY: Listing = Listing::new(
+    "there is neither an area nor a level",
+    &[
+        plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
+        firm("area", "AREA"),
+        plain("repair", "REPAIR"),
+        column("nodes", "NODES", Form::Number),
+        plain("more", "NOT SHOWN"),
+        column("links", "LINKS", Form::Number),
+    ],
+);
+
+/// What changed of them.
+pub const CHANGES: Listing = Listing::new(
+    "no run of SPF saw a link change",
+    &[
+        plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
+        firm("area", "AREA"),
+        plain("run", "RUN"),
+        column("ago_ms", "AGO", Form::Milliseconds),
+        column("links", "LINKS", Form::Links),
+    ],
+);
+
+/// Paths between two routers.
+pub const PATHS: Listing = Listing::new(
+    "there is no such path",
+    &[
+        plain("function", "FUNCTION"),
+        plain("protocol", "PROTOCOL"),
+        firm("area", "AREA"),
+        plain("cost", "COST"),
+        column("path", "PATH", Form::Links),
+        plain("repaired_by", "REPAIRED BY"),
+        plain("tunnel", "TUNNEL TO"),
+        column("repair", "REPAIR", Form::Links),
     ],
 );
 

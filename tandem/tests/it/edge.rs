@@ -13,6 +13,7 @@ mod ldp;
 mod media;
 mod pair;
 mod phones;
+mod repair;
 mod services;
 mod shared;
 mod sipp;

@@ -70,6 +70,20 @@ impl Pe {
             self.validate_taken(bgp, issues);
         }
         self.validate_vpns(issues);
+        self.validate_repairs(issues);
+    }
+
+    /// Tunnels of repairs are those of LDP.
+    fn validate_repairs(&self, issues: Issues<'_>) {
+        let ospf = self.ospf.as_ref().and_then(|it| it.repair).map(|it| ("ospf", it));
+        let isis = self.isis.as_ref().and_then(|it| it.repair).map(|it| ("isis", it));
+        for (key, repair) in ospf.into_iter().chain(isis) {
+            if repair == igp::config::Repair::RemoteLfa && self.ldp.is_none() {
+                let what = "`remote-lfa` goes by tunnels of LDP, which is not spoken";
+                let hint = "add `[pe.ldp]`, or use `lfa`";
+                issues.push(Issue::new(format!("{key}.repair"), what, hint));
+            }
+        }
     }
 
     /// Interfaces as OSPF asks for them.

@@ -129,6 +129,28 @@ fn a_backup_takes_over_while_the_primary_is_down() {
 }
 
 #[test]
+fn a_hop_that_becomes_a_group_of_nobody_gives_way_to_its_backup_and_comes_back() {
+    let mut world = world();
+    let (a, b) = (world.add(adjacency(1)), world.add(adjacency(2)));
+    let guard = world.add(push(a, &[]));
+    let labelled = world.add(push(guard, &[0, 0, 0x11, 64]));
+    let pairs = [guard, labelled].map(|it| world.add(Hop::Backup { primary: it, backup: b }));
+    let shared = world.add(group(&[guard, b]));
+    let vpn = world.add(push(pairs[1], &[0, 0, 0x21, 64]));
+    for _ in 0..2 {
+        assert_eq!(pairs.map(|it| world.ways(it)), [vec![(1, 1024)], vec![(1, 1024)]]);
+        assert_eq!(world.ways(shared), [(1, 512), (2, 512)]);
+        world.hops.change(guard, group(&[])).unwrap();
+        assert_eq!(pairs.map(|it| world.ways(it)), [vec![(2, 1024)], vec![(2, 1024)]]);
+        assert_eq!((world.ways(shared), world.ways(vpn)), (vec![(2, 1024)], vec![(2, 1024)]));
+        assert_eq!(world.line(guard, 0).kind, Kind::Drop);
+        world.hops.change(guard, push(a, &[])).unwrap();
+    }
+    world.hops.mark(a, false).unwrap();
+    assert_eq!(pairs.map(|it| world.ways(it)), [vec![(2, 1024)], vec![(2, 1024)]]);
+}
+
+#[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let mut world = world();
     let a = world.add(adjacency(1));

@@ -129,26 +129,28 @@ impl Speaker {
         }
     }
 
-    /// Ways out of a prefix, with the labels that their next hops have. A next hop is the peer that
-    /// is heard on that interface, of several the one that said the address first: what peers of
-    /// other links say of it is nothing. One that is heard nowhere, and whose labels are kept until
-    /// it is back (RFC 3478), is where it was.
+    /// Ways out of a prefix, with the labels that their next hops have.
     fn labelled(&self, prefix: Prefix, binding: &Binding) -> Vec<LabelHop> {
-        let counts = |peer: &LdpId, interface: u32| {
-            let is_kept = || self.adjacencies.of_peer(*peer).next().is_none();
-            self.adjacencies.has(*peer, interface) || is_kept()
-        };
-        let label = |hop: &NextHop| {
-            let mut peers = self.bindings.speakers(hop.gateway);
-            let peer = peers.find(|peer| counts(peer, hop.interface))?;
-            self.sessions.get(&peer)?.remote.get(&prefix)
-        };
         let labelled = |hop: &NextHop| LabelHop {
             interface: hop.interface,
             gateway: hop.gateway,
-            label: label(hop),
+            label: self.advertised(prefix, hop),
         };
         binding.hops.iter().map(labelled).collect()
+    }
+
+    /// The label that a next hop has told for a prefix, in use or not. A next hop is the peer that
+    /// is heard on that interface, of several the one that said the address first: what peers of
+    /// other links say of it is nothing. One that is heard nowhere, and whose labels are kept until
+    /// it is back (RFC 3478), is where it was.
+    #[must_use]
+    pub fn advertised(&self, prefix: Prefix, hop: &NextHop) -> Option<u32> {
+        let counts = |peer: &LdpId| {
+            let is_kept = || self.adjacencies.of_peer(*peer).next().is_none();
+            self.adjacencies.has(*peer, hop.interface) || is_kept()
+        };
+        let peer = self.bindings.speakers(hop.gateway).find(counts)?;
+        self.sessions.get(&peer)?.remote.get(&prefix)
     }
 
     /// Does what there is to do for a prefix, whatever has changed.

@@ -245,6 +245,7 @@ impl IsisRouter {
             tag: route.tag.unwrap_or(0),
             held_by,
             via: ways.collect(),
+            repair: None,
         }
     }
 

@@ -2,16 +2,19 @@
 
 pub(crate) mod ask;
 mod reconcile;
+pub(crate) mod topology;
 
 use crate::around::{External, Link};
 use crate::config::{Isis, KeyChains};
 use crate::frame;
-use crate::history::{History, Lost};
+use crate::history::{Change, History, Lost};
+use crate::repairs::Event;
+use crate::router::Way;
 use crate::watch::Id;
 use crate::wishes::Wishes;
 use isis::{
-    AdjacencyState, Advertised, Discard, In, Instance, Levels, Out, Prefix, Route, Settings, Snpa,
-    SystemId,
+    AdjacencyState, Advertised, Discard, EdgeChange, In, Instance, Levels, NodeId, Out, Prefix,
+    Route, Settings, Snpa, SystemId,
 };
 use machine::{Duration, Machine as _, Time};
 use runtime::PacketTo;
@@ -39,6 +42,8 @@ pub(crate) struct IsisRouter {
     watched: BTreeMap<Id, SystemId>,
     /// The neighbour that is being given up since BFD lost it.
     blamed: Option<(u32, SystemId)>,
+    /// Ways of routes by neighbours that were lost.
+    away: BTreeMap<(u32, SystemId), BTreeSet<Way>>,
     pub(crate) wishes: Wishes,
 }
 
@@ -75,6 +80,7 @@ impl IsisRouter {
             history: History::new(),
             watched: BTreeMap::new(),
             blamed: None,
+            away: BTreeMap::new(),
             wishes: Wishes::default(),
         }
     }
@@ -104,9 +110,45 @@ impl IsisRouter {
         let mut wanted = Vec::new();
         self.instance.tick(now, &mut wanted);
         self.follow(now, wanted);
-        if self.instance.counts().runs != runs {
+        let run = self.instance.counts().runs;
+        if run != runs {
             self.history.ran(now, self.changed.len() - changed);
+            self.note_changes(now, run);
         }
+    }
+
+    /// What a run of SPF saw change of the links.
+    fn note_changes(&mut self, now: Time, run: u64) {
+        let own = self.section.title().map(|(_, system)| NodeId::of(system));
+        let changes = self.instance.take_edge_changes();
+        // A link of our own that ends is what repairs are for.
+        let is_own = |it: &EdgeChange| Some(it.from) == own || Some(it.to) == own;
+        let is_disturbed = changes.iter().any(|(_, it)| it.after.is_some() || !is_own(it));
+        self.wishes.events.push(Event::Ran { is_disturbed });
+        let said = changes.into_iter().map(|(level, it)| Change {
+            area: topology::name_of(level).to_owned(),
+            from: topology::id_of(it.from),
+            to: topology::id_of(it.to),
+            before: it.before,
+            after: it.after,
+        });
+        self.history.changed(now, run, said.collect());
+    }
+
+    /// A neighbour is gone: so are the ways of routes by it.
+    fn lose_ways(&mut self, circuit: u32, system: SystemId) {
+        let is_up = |(who, (_, state)): (&Who, &(Time, AdjacencyState))| {
+            (who.0, who.1) == (circuit, system) && *state == AdjacencyState::Up
+        };
+        if self.history.since.iter().any(is_up) {
+            return;
+        }
+        let hops = self.instance.routes().flat_map(|(_, route)| &route.hops);
+        let its = hops.filter(|hop| (hop.circuit, hop.system) == (circuit, system));
+        let ways: BTreeSet<Way> =
+            its.map(|hop| Way { interface: circuit, gateway: hop.gateway }).collect();
+        self.wishes.events.extend(ways.iter().map(|way| Event::Lost(*way)));
+        self.away.entry((circuit, system)).or_default().extend(ways);
     }
 
     /// Gives the machine one input.
@@ -162,6 +204,8 @@ impl IsisRouter {
             if let Some(omitted) = omitted {
                 tracing::info!(target: "igp", function, interface, %system, omitted, "adjacent");
             }
+            let ways = self.away.remove(&neighbour).unwrap_or_default();
+            self.wishes.events.extend(ways.into_iter().map(Event::Back));
             self.history.lost.retain(|it, _| (it.0, it.1) != (circuit, system));
         } else if before == Some(AdjacencyState::Up) {
             let why = match self.blamed {
@@ -178,6 +222,7 @@ impl IsisRouter {
             });
             let known = known.map_or_else(|| system.to_string(), |name| format!("{name} {system}"));
             self.history.lose(who, Lost { at: now, who: known, why: why.to_owned() });
+            self.lose_ways(circuit, system);
         }
         if state == AdjacencyState::Down {
             self.history.since.remove(&who);

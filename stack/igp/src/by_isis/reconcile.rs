@@ -3,7 +3,7 @@
 
 use super::{IsisRouter, settings_of};
 use crate::around::{Link, LinkState, Surroundings};
-use crate::config::{Advertise, Isis, IsisInterface, KeyChains, Network, Source};
+use crate::config::{Advertise, Isis, IsisInterface, KeyChains, Network, Repair, Source};
 use crate::frame::PDU_OCTETS_MAX;
 use isis::{
     Advertised, Authentication, CircuitSettings, In, Instance, Leaking, Levels, Limits, LinkType,
@@ -32,6 +32,7 @@ pub(super) fn apply(section: &Isis, function: &str, settings: &mut Settings) {
     settings.delays = section.spf.delays();
     settings.limits = Limits { lsps_of_system: most, ..Limits::default() };
     settings.paths = section.paths.into();
+    settings.repair = section.repair.and_then(Repair::method);
     settings.helps_restart = section.helper;
 }
 

@@ -256,6 +256,7 @@ impl OspfRouter {
             tag: route.tag,
             held_by,
             via: ways.collect(),
+            repair: None,
         }
     }
 

@@ -5,15 +5,18 @@ mod doubt;
 mod reconcile;
 pub(crate) use reconcile::{narrow, wide};
 mod sending;
+pub(crate) mod topology;
 
 use crate::around::{External, Link};
 use crate::config::{KeyChains, Ospf};
-use crate::history::{History, Lost};
+use crate::history::{Change, History, Lost};
 use crate::ip4::Packet;
+use crate::repairs::Event;
+use crate::router::Way;
 use crate::wishes::Wishes;
 use doubt::Doubts;
 use machine::{Duration, Machine as _, Time};
-use ospf::{In, Instance, NeighbourState, Out, Prefix, Redistributed, Route};
+use ospf::{EdgeChange, In, Instance, NeighbourState, Out, Prefix, Redistributed, Route, Vertex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -98,9 +101,29 @@ impl OspfRouter {
         let mut wanted = Vec::new();
         self.instance.tick(now, &mut wanted);
         self.follow(now, wanted);
-        if self.instance.counts().runs != runs {
+        let run = self.instance.counts().runs;
+        if run != runs {
             self.history.ran(now, self.changed.len() - changed);
+            self.note_changes(now, run);
         }
+    }
+
+    /// What a run of SPF saw change of the links.
+    fn note_changes(&mut self, now: Time, run: u64) {
+        let own = Vertex::Router(self.section.router_id.into());
+        let changes = self.instance.take_edge_changes();
+        // A link of our own that ends is what repairs are for.
+        let is_own_end = |it: &EdgeChange| it.after.is_none() && (it.from == own || it.to == own);
+        let is_disturbed = changes.iter().any(|(_, it)| !is_own_end(it));
+        self.wishes.events.push(Event::Ran { is_disturbed });
+        let said = changes.into_iter().map(|(area, it)| Change {
+            area: Ipv4Addr::from(area).to_string(),
+            from: topology::id_of(it.from),
+            to: topology::id_of(it.to),
+            before: it.before,
+            after: it.after,
+        });
+        self.history.changed(now, run, said.collect());
     }
 
     /// Gives the machine one input.
@@ -135,6 +158,13 @@ impl OspfRouter {
     fn neighbour(&mut self, now: Time, id: Id, router: u32, state: NeighbourState) {
         let before = self.history.note(now, id, state);
         let was_adjacent = before == Some(NeighbourState::Full);
+        let way = Way { interface: id.0, gateway: id.1.into() };
+        let was_there = before.is_some_and(|it| it >= NeighbourState::TwoWay);
+        match (was_there, state >= NeighbourState::TwoWay) {
+            (true, false) => self.wishes.events.push(Event::Lost(way)),
+            (false, true) => self.wishes.events.push(Event::Back(way)),
+            (true, true) | (false, false) => {}
+        }
         if state == NeighbourState::Full {
             self.history.lost.remove(&id);
             self.doubts.adjacent(id.0);

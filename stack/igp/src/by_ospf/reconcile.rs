@@ -4,7 +4,7 @@
 use super::doubt::difference;
 use super::{Id, OspfRouter};
 use crate::around::{External, LinkState, Surroundings};
-use crate::config::{Bfd, KeyChains, Network, Ospf, Redistribute, Source};
+use crate::config::{Bfd, KeyChains, Network, Ospf, Redistribute, Repair, Source};
 use machine::{Duration, Time};
 use ospf::{
     Authentication, In, Instance, InterfaceSettings, Limits, LinkType, NeighbourState, Prefix,
@@ -27,6 +27,7 @@ impl Ospf {
             grace_max: Duration::from_secs(self.helper_s.into()),
             is_stub_router: self.stub_router,
             paths: self.paths.into(),
+            repair: self.repair.and_then(Repair::method),
             ..ospf::Settings::new(self.router_id)
         }
     }

@@ -1,9 +1,10 @@
 //! What a function's section says of IS-IS.
 
 use super::shared::{
-    INTERFACES_MAX, Issues, MTU_MIN, NO_KEY, lies_within, validate_keys, validate_routes,
+    INTERFACES_MAX, Issues, MTU_MIN, NO_KEY, lies_within, validate_keys, validate_repair,
+    validate_routes,
 };
-use super::{Bfd, Delays, Known, Network, Source};
+use super::{Bfd, Delays, Known, Network, Repair, Source};
 use config::{Issue, interrupted};
 use dataplane::section::{known, prefix};
 use isis::{AreaAddress, Levels, SystemId};
@@ -66,6 +67,15 @@ pub struct Isis {
     /// Delays between a change and the run of SPF that takes it in (RFC 8405).
     #[serde(default)]
     pub spf: Delays,
+    /// How packets go on while the only way of their route does not work, from the moment that BFD
+    /// or the link says so until SPF has run: `lfa` or `remote-lfa`; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+    /// Milliseconds for which routes that a repair has taken over stay with it after a link of this
+    /// router's own is lost and nothing else happens, so that no packet circles among routers that
+    /// are not as fast (RFC 8333): longer than the slowest of them takes; 0: they do not.
+    #[serde(default)]
+    pub microloop_delay_ms: u32,
     /// What other routers are told of this one's other routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redistribute: Vec<Advertise>,
@@ -225,6 +235,11 @@ impl Isis {
         it.level.map_or(self.level.levels(), |own| own.levels().and(self.level.levels()))
     }
 
+    /// How long routes stay with their repairs.
+    pub(crate) fn microloop_delay(&self) -> machine::Duration {
+        machine::Duration::from_millis(self.microloop_delay_ms.into())
+    }
+
     /// Files of keys, and the paths of the keys that name them.
     pub fn key_files(&self) -> impl Iterator<Item = (String, &str)> {
         let own = self.key_file.iter().map(|it| ("key_file".to_owned(), it.as_str()));
@@ -241,6 +256,7 @@ impl Isis {
             issues.push(Issue::new(format!("{at}.net"), what, hint));
         }
         validate_routes(at, self.distance, self.paths, issues);
+        validate_repair(at, self.repair, self.microloop_delay_ms, issues);
         validate_keys(at, self.key_file.as_ref(), issues);
         self.spf.validate(&format!("{at}.spf"), issues);
         if self.hostname.as_ref().is_some_and(|it| !(1..=NAME_OCTETS_MAX).contains(&it.len())) {

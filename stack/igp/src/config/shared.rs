@@ -145,6 +145,63 @@ impl Network {
     }
 }
 
+/// How routes are repaired before SPF has run: where packets go while their only way does not
+/// work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repair {
+    /// By another neighbour that brings them there without coming back, where there is one (RFC
+    /// 5286).
+    Lfa,
+    /// Where there is none, by a tunnel of LDP to a router that does (RFC 7490): packets of IPv4,
+    /// and none that came with a label.
+    RemoteLfa,
+    /// By segments, for every destination that stays connected (RFC 9855). Refused: no key gives
+    /// this router any.
+    TiLfa,
+}
+
+impl Repair {
+    /// As it stands in a section.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lfa => "lfa",
+            Self::RemoteLfa => "remote-lfa",
+            Self::TiLfa => "ti-lfa",
+        }
+    }
+
+    /// As the machines have it; what is refused is none.
+    pub(crate) const fn method(self) -> Option<spf::Method> {
+        match self {
+            Self::Lfa => Some(spf::Method::Lfa),
+            Self::RemoteLfa => Some(spf::Method::RemoteLfa),
+            Self::TiLfa => None,
+        }
+    }
+}
+
+/// Milliseconds of the longest delay against micro-loops.
+const MICROLOOP_MS_MAX: u32 = 60_000;
+
+/// What repairs need.
+pub(super) fn validate_repair(at: &str, repair: Option<Repair>, delay_ms: u32, issues: Issues<'_>) {
+    if repair == Some(Repair::TiLfa) {
+        let what = "`ti-lfa` repairs by segments, and no key gives this router any";
+        let hint = "use `remote-lfa` with `[pe.ldp]`, or `lfa`";
+        issues.push(Issue::new(format!("{at}.repair"), what, hint));
+    }
+    let path = format!("{at}.microloop_delay_ms");
+    if delay_ms > MICROLOOP_MS_MAX {
+        let what = format!("{delay_ms} is out of range");
+        issues.push(Issue::new(path, what, format!("use 0 to {MICROLOOP_MS_MAX}")));
+    } else if delay_ms > 0 && repair.is_none() {
+        let what = "routes that nothing repairs do not wait";
+        issues.push(Issue::new(path, what, "add `repair`, or remove it"));
+    }
+}
+
 /// Times of BFD on an interface (RFC 5880 §6.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -1,6 +1,8 @@
 //! What the types alone cannot refuse.
 
-use super::shared::{INTERFACES_MAX, Issues, MTU_MIN, lies_within, validate_keys, validate_routes};
+use super::shared::{
+    INTERFACES_MAX, Issues, MTU_MIN, lies_within, validate_keys, validate_repair, validate_routes,
+};
 use super::{Area, Interface, Kind, Known, Ospf, Source};
 use config::Issue;
 use dataplane::section::{known, prefix};
@@ -50,6 +52,7 @@ impl Ospf {
             issues.push(Issue::new(format!("{at}.router_id"), "0.0.0.0 is no number", hint));
         }
         validate_routes(at, self.distance, self.paths, issues);
+        validate_repair(at, self.repair, self.microloop_delay_ms, issues);
         if self.lsas_of_router_max == 0 {
             let path = format!("{at}.lsas_of_router_max");
             issues.push(Issue::new(path, "nobody could say anything", "use 1 or more"));

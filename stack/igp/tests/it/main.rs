@@ -6,6 +6,7 @@ mod long;
 mod networks;
 mod of_isis;
 mod operator;
+mod repairs;
 mod restart;
 mod tshark;
 mod watched;

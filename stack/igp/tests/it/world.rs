@@ -333,7 +333,9 @@ impl World {
         let params = [("protocol", of.name().to_owned()), ("within", to.to_string())];
         let params = params.map(|(key, value)| (key.to_owned(), value)).into();
         let ask = runtime::Ask { path: "igp/routes".to_owned(), params };
-        let rows = question::value(self.at(router).route_rows(&ask, |_| Some(true)).unwrap().rows);
+        let rows = question::value(
+            self.at(router).route_rows(&ask, |_| Some(true), |_, _| true).unwrap().rows,
+        );
         let rows = rows.as_array().unwrap();
         rows.iter().find(|row| row["prefix"] == to.to_string()).cloned()
     }

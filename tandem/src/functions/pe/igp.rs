@@ -20,6 +20,42 @@ pub enum IgpCommand {
     Routes(Routes),
     /// Runs of SPF, by area and level.
     Spf(Of),
+    /// Links of the topologies that SPF sees.
+    Topology(Topology),
+    /// What the last runs of SPF saw change of them.
+    Changes(Topology),
+}
+
+/// Which topologies.
+#[derive(Debug, Args)]
+pub struct Topology {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only of `ospf`, or of `isis`.
+    #[arg(long)]
+    pub protocol: Option<String>,
+    /// Only of this area or level: `0.0.0.0`, `level-2`.
+    #[arg(long)]
+    pub area: Option<String>,
+}
+
+/// Between which routers.
+#[derive(Debug, Args)]
+pub struct Between {
+    /// The first router: its number, of IS-IS its system ID or name.
+    pub from: String,
+    /// The last one.
+    pub to: String,
+    /// Name of the function that is asked; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only of `ospf`, or of `isis`.
+    #[arg(long)]
+    pub protocol: Option<String>,
+    /// Only of this area or level: `0.0.0.0`, `level-2`.
+    #[arg(long)]
+    pub area: Option<String>,
 }
 
 /// Which LSAs.
@@ -72,6 +108,16 @@ pub fn igp(client: &Client, form: Output, command: IgpCommand) -> Result<(), Exi
             let about = format!("igp/database{how}");
             return asked(client, form, it.function, &about, &listings::DATABASE);
         }
+        IgpCommand::Topology(it) => {
+            let how = query(&[("protocol", it.protocol), ("area", it.area)]);
+            let about = format!("igp/topology{how}");
+            return asked(client, form, it.function, &about, &listings::TOPOLOGY);
+        }
+        IgpCommand::Changes(it) => {
+            let how = query(&[("protocol", it.protocol), ("area", it.area)]);
+            let about = format!("igp/changes{how}");
+            return asked(client, form, it.function, &about, &listings::CHANGES);
+        }
         IgpCommand::Routes(it) => {
             let of = ("protocol", it.protocol);
             let how = query(&[of, ("within", it.within), ("covering", it.covering)]);
@@ -80,6 +126,13 @@ pub fn igp(client: &Client, form: Output, command: IgpCommand) -> Result<(), Exi
         }
     };
     asked(client, form, of.function, about, listing)
+}
+
+/// Shows the paths between two routers.
+pub fn path(client: &Client, form: Output, it: Between) -> Result<(), Exit> {
+    let ends = [("from", Some(it.from)), ("to", Some(it.to))];
+    let how = query(&[&ends[..], &[("protocol", it.protocol), ("area", it.area)]].concat());
+    asked(client, form, it.function, &format!("igp/path{how}"), &listings::PATHS)
 }
 
 /// What `tandem ctl ldp` shows.

@@ -1,6 +1,6 @@
-//! `tandem ctl plane`, `tandem ctl igp` and `tandem ctl ldp`.
+//! `tandem ctl plane`, `tandem ctl igp`, `tandem ctl ldp` and `tandem ctl path`.
 
-use super::igp::{IgpCommand, LdpCommand, igp, ldp};
+use super::igp::{Between, IgpCommand, LdpCommand, igp, ldp, path};
 use clap::{Args, Subcommand};
 use client::complete::{Name, functions, names};
 use client::{Client, Exit, Of, Output, Words, asked, asked_and, output, pages, query, segment};
@@ -34,6 +34,9 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<LdpCommand>,
     },
+    /// The paths between two routers that OSPF and IS-IS see, and where packets go when the first
+    /// link of the shortest one does not work.
+    Path(Between),
 }
 
 impl Words for PeWords {
@@ -49,6 +52,7 @@ impl Words for PeWords {
             Self::Ldp { command } => {
                 ldp(client, form, command.unwrap_or(LdpCommand::Summary(all())))
             }
+            Self::Path(between) => path(client, form, between),
         }
     }
 }
