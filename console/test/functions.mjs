@@ -2,6 +2,7 @@
 // edge, a signalling gateway, beside the session controller and the SAS of the mock itself; the
 // short message gateway stands in messages.mjs.
 import * as messages from './messages.mjs';
+import * as network from './network.mjs';
 
 const PORTS = {
   ssc: [
@@ -987,6 +988,7 @@ export const ASKED = {
     'plane/filters': planeHits,
     'plane/graph': planeGraph,
     'plane/traced': planeTraced,
+    ...network.ASKED,
   },
   sgc: {
     'm3ua/asps': asps,
@@ -1054,6 +1056,7 @@ export function nothing(about) {
     about === 'bgp/routes' ||
     about === 'plane/macs' ||
     about === 'plane/filters' ||
+    about === 'igp/database' ||
     (about.startsWith('pe/') && about !== 'pe/events');
   return isPaged ? { rows: [], next: null, total: 0 } : [];
 }

@@ -20,6 +20,7 @@ const PICTURES = [
   ['phone', '/calls/T7002', PHONE],
   ['routes', '/routes?within=10.1.0.0/16&route=10.1.3.0/24', {}, ['rr']],
   ['trace', '/edge?view=trace', {}, ['pe']],
+  ['network', '/network?from=1921.6800.0001&to=1921.6800.0010', {}, ['pe']],
   ['ss7', '/ss7', DARK, ['sgc']],
   ['messages', '/messages?to=447700900107', {}, ['ipsmgw']],
 ];

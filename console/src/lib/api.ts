@@ -227,6 +227,104 @@ export interface BgpFamily {
 }
 
 /** A page of a list: where the next one begins, and of how many rows, where that is known. */
+/** How OSPF or IS-IS stands. */
+export interface IgpSummary {
+  protocol: string;
+  state: string;
+  router_id: string;
+  areas: number;
+  neighbours: number;
+  adjacencies: number;
+  lsas: number;
+  routes: number;
+  bfd_up: number;
+  bfd_sessions: number;
+}
+
+export interface IgpNode {
+  id: string;
+  name: string | null;
+  kind: string;
+  own: boolean;
+  border: boolean;
+  boundary: boolean;
+  overloaded: boolean;
+  /** From this router; null where there is no way. */
+  cost: number | null;
+}
+
+/** One direction. */
+export interface IgpLink {
+  from: string;
+  to: string;
+  cost: number;
+  interface: string | null;
+  bfd: string | null;
+}
+
+export interface IgpTopology {
+  protocol: string;
+  area: string;
+  repair: string | null;
+  nodes: IgpNode[];
+  more: number;
+  links: IgpLink[];
+}
+
+export interface IgpChange {
+  protocol: string;
+  area: string;
+  run: number;
+  ago_ms: number;
+  links: { from: string; to: string; before: number | null; after: number | null }[];
+}
+
+export interface IgpStep {
+  from: string;
+  to: string;
+  cost: number;
+}
+
+export interface IgpPath {
+  protocol: string;
+  area: string;
+  from: string;
+  to: string;
+  cost: number;
+  path: IgpStep[];
+  equal: IgpStep[];
+  repaired_by: string | null;
+  repair: IgpStep[];
+  tunnel: string | null;
+}
+
+export interface IgpNeighbour {
+  protocol: string;
+  interface: string;
+  area: string;
+  address: string | null;
+  router_id: string;
+  name: string | null;
+  state: string;
+  state_s: number;
+  bfd: string | null;
+  why: string | null;
+}
+
+export interface IgpLsa {
+  protocol: string;
+  area: string | null;
+  kind: string;
+  id: string;
+  router_id: string;
+  age_s: number | null;
+  lives_s: number | null;
+  sequence: string;
+  octets: number | null;
+  own: boolean;
+  says: string;
+}
+
 export interface Rows<T> {
   rows: T[];
   next: number | null;
@@ -1040,6 +1138,12 @@ export const api = {
     ask<Rows<PeCrossConnect>>(name, 'pe/cross-connects', query),
   peFilters: (name: string, query: Query) => ask<Rows<PeFilter>>(name, 'pe/filters', query),
   peEvents: (name: string) => ask<PeEvent[]>(name, 'pe/events'),
+  igpSummary: (name: string) => ask<IgpSummary[]>(name, 'igp/summary'),
+  igpNeighbours: (name: string) => ask<IgpNeighbour[]>(name, 'igp/neighbours'),
+  igpTopology: (name: string) => ask<IgpTopology[]>(name, 'igp/topology'),
+  igpChanges: (name: string, query: Query) => ask<IgpChange[]>(name, 'igp/changes', query),
+  igpPath: (name: string, query: Query) => ask<IgpPath[]>(name, 'igp/path', query),
+  igpDatabase: (name: string, query: Query) => ask<Rows<IgpLsa>>(name, 'igp/database', query),
   planePorts: (name: string) => ask<PlanePort[]>(name, 'plane/ports'),
   planeInterfaces: (name: string) => ask<PlaneInterface[]>(name, 'plane/interfaces'),
   planeNeighbours: (name: string) => ask<PlaneNeighbour[]>(name, 'plane/neighbours'),

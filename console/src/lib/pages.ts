@@ -32,6 +32,7 @@ export const ENTRIES: Entry[] = [
   { page: 'peers', name: 'Peers', icon: 'peers', key: 'p', kind: 'rr', role: 'operator' },
   { page: 'routes', name: 'Routes', icon: 'routes', key: 't', kind: 'rr', role: 'operator' },
   { page: 'edge', name: 'Edge', icon: 'edge', key: 'e', kind: 'pe', role: 'operator' },
+  { page: 'network', name: 'Network', icon: 'network', key: 'n', kind: 'pe', role: 'operator' },
   { page: 'ss7', name: 'SS7', icon: 'ss7', key: '7', kind: 'sgc', role: 'operator' },
   {
     page: 'messages',

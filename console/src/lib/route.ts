@@ -11,6 +11,7 @@ export const PAGES = [
   'peers',
   'routes',
   'edge',
+  'network',
   'ss7',
   'messages',
   'alarms',

@@ -40,6 +40,11 @@ const PAGES = [
   ['/edge?view=filters', 'what no rule matches'],
   ['/edge?view=drops', 'Time to live expired'],
   ['/edge?view=trace', 'dropped: denied by a rule'],
+  ['/network', 'vie1'],
+  ['/network?from=1921.6800.0001&to=1921.6800.0010', 'the tunnel ends'],
+  ['/network?from=1921.6800.0003', 'What fra1 says'],
+  ['/network?back=1', '– bru1'],
+  ['/network?of=ospf%200.0.0.7', '10.255.0.4'],
   ['/ss7', '10.31.2.1'],
   ['/ss7?view=servers', 'AS-PENDING'],
   ['/ss7?view=routes', '2-9-2'],
@@ -195,7 +200,7 @@ test('a site of one function has its pages, and no words of others', async () =>
   const sip = /\b(SIP|INVITE|REGISTER|Call-ID|calls?|registrations?|realm|softswitch)\b/i;
   for (const [kind, names, pages] of [
     ['rr', ['Overview', 'Peers', 'Routes'], ['/', '/peers', '/routes', '/calls']],
-    ['pe', ['Overview', 'Edge'], ['/', '/edge', '/edge?view=drops', '/alarms', '/metrics']],
+    ['pe', ['Overview', 'Edge', 'Network'], ['/', '/edge', '/network', '/alarms', '/metrics']],
     ['msc', ['Overview', 'Media'], ['/']],
     ['ipsmgw', ['Overview', 'Messages'], []],
     ['sgc', ['Overview', 'SS7'], ['/', '/ss7', '/ss7?view=servers', '/alarms', '/metrics']],
@@ -234,6 +239,7 @@ test('functions without anything configured say what is missing, in their words'
     ['/edge?view=wires', 'No cross-connects'],
     ['/edge?view=filters', 'No filters'],
     ['/edge?view=drops', 'No packet was dropped'],
+    ['/network', 'Neither OSPF nor IS-IS is spoken'],
     ['/ss7', 'No peers'],
     ['/ss7?view=servers', 'No Application Servers'],
     ['/ss7?view=routes', 'No routes'],
@@ -343,6 +349,49 @@ test('lists of an edge go on page by page, each with its place in the address', 
   await shown(page, '1 to 25 of 240');
   await page.getByRole('searchbox').fill('no such neighbour');
   await shown(page, 'No neighbour matches');
+  assert.deepEqual(faults, []);
+});
+
+test('a network is drawn: routers are chosen, moved, pinned and hidden, changes are undone', async () => {
+  const { page, go, faults } = await opened(DESKTOP, { kinds: ['pe'] });
+  await go('/network', 'vie1');
+  const picture = page.getByRole('region', { name: 'Topology' });
+  await picture.getByRole('button', { name: 'Router mil1' }).click();
+  await page.waitForURL(/from=1921\.6800\.0010/, WAIT);
+  await picture.getByRole('button', { name: 'Router lon1' }).press('Enter');
+  await page.waitForURL(/to=1921\.6800\.0008/, WAIT);
+  const beside = page.getByRole('region', { name: 'Chosen' });
+  await beside.getByText('Shortest, cost').waitFor(WAIT);
+  assert.ok((await picture.locator('g.wire.shortest').count()) > 1);
+  assert.ok((await picture.locator('g.wire.repair').count()) > 0);
+  await beside.getByRole('button', { name: 'Choose none' }).click();
+  await page.waitForURL((url) => !url.hash.includes('from='), WAIT);
+  // Who is dragged is not chosen, and stays where it was put, after a reload too.
+  const waw = picture.getByRole('button', { name: 'Router waw1' });
+  const box = await waw.locator('.body').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 60, box.y + 40, { steps: 4 });
+  await page.mouse.up();
+  assert.doesNotMatch(page.url(), /from=/);
+  const place = await waw.getAttribute('transform');
+  await page.reload();
+  await shown(page, 'vie1');
+  assert.equal(await waw.getAttribute('transform'), place);
+  await waw.press('Enter');
+  await picture.getByRole('button', { name: 'Unpin' }).waitFor(WAIT);
+  await picture.getByRole('button', { name: 'Hide' }).click();
+  await waw.waitFor({ state: 'detached', ...WAIT });
+  await picture.getByRole('button', { name: 'Show 1 hidden' }).click();
+  await waw.waitFor(WAIT);
+  // Two changes back a link costs what it did, and one that came later is not there.
+  await page.getByRole('slider', { name: 'Last changes' }).fill('2');
+  await page.waitForURL(/back=2/, WAIT);
+  assert.equal(await picture.getByRole('img', { name: /ham1 – cph1/ }).count(), 0);
+  await picture.getByRole('img', { name: 'fra1 – bru1, cost 24' }).waitFor(WAIT);
+  const download = page.waitForEvent('download');
+  await picture.getByRole('button', { name: 'SVG' }).click();
+  assert.equal((await download).suggestedFilename(), 'IS-IS-level-2.svg');
   assert.deepEqual(faults, []);
 });
 
