@@ -360,8 +360,8 @@ impl Labelled {
         said.collect()
     }
 
-    /// What becomes of packets with our label: it is swapped for those of the next routers, or taken
-    /// off where they want none; nothing as long as none of them has told one.
+    /// What becomes of packets with our label: it is swapped for those of the next routers, or
+    /// taken off where they want none; nothing as long as none of them has told one.
     fn action(
         &self,
         to: igp::Prefix,

@@ -5,8 +5,8 @@
 //!   route → pair ─→ primary: label → "ospf 3 10.0.0.2"      the protocol's own hop of a neighbour:
 //!             └───→ backup:  labels → "via 7 10.0.1.2"      empty since its adjacency is lost
 //! ```
-//! A pair leads to its backup when the plane says that the neighbour's link is down, or this control
-//! that the neighbour is lost: one program, however many routes there are.
+//! A pair leads to its backup when the plane says that the neighbour's link is down, or this
+//! control that the neighbour is lost: one program, however many routes there are.
 
 use crate::hops::{Hops, behind, plain, shared};
 use dataplane::{Edit, Kind, Rank};

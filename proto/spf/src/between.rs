@@ -58,8 +58,8 @@ impl Between {
 }
 
 impl Detour {
-    /// The way from one node to another while the first hop of its shortest path does not work; none
-    /// where there are several, or no repair.
+    /// The way from one node to another while the first hop of its shortest path does not work;
+    /// none where there are several, or no repair.
     #[must_use]
     pub fn new(graph: &Graph, from: Node, to: Node, method: Method) -> Option<Self> {
         let tree = Tree::new(graph, from);

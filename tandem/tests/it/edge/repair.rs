@@ -1,5 +1,5 @@
-//! A ring of four edges whose links are watched by BFD: one is cut without a carrier being lost, and
-//! packets go by the repair from the moment that BFD says so.
+//! A ring of four edges whose links are watched by BFD: one is cut without a carrier being lost,
+//! and packets go by the repair from the moment that BFD says so.
 //!
 //! ```text
 //!      a ── pe1 ──10── pe2 ──10── pe3 ── b        pe1 to b by pe2; repaired by pe4
