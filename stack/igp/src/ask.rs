@@ -2,7 +2,7 @@
 //! runs of SPF.
 
 use crate::around::Protocol;
-use crate::repairs::Repair;
+use crate::route::Repair;
 use crate::router::{Router, by_isis, by_ospf};
 use crate::rows::wrong;
 use isis::Prefix;

@@ -7,34 +7,11 @@
 //! ```
 
 use crate::around::Protocol;
-use crate::router::{Route, Way};
+use crate::route::{Event, Guard, Route};
 use isis::Prefix;
 use machine::{Duration, Time};
 use spf::{MicroloopDelay, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A way as one protocol knows it: what another knows of the same neighbour is its own.
-pub type Guard = (Protocol, Way);
-
-/// Where a route's packets go while its only way does not work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Repair {
-    /// By that way.
-    pub way: Way,
-    /// In a tunnel to that address of another router; none: as they are.
-    pub tunnel: Option<Prefix>,
-}
-
-/// What happened in a protocol that repairs are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A neighbour is adjacent no more.
-    Lost(Way),
-    /// It is again.
-    Back(Way),
-    /// SPF ran, after something else than the end of a link of our own, or not.
-    Ran { is_disturbed: bool },
-}
 
 /// The delay of a protocol.
 #[derive(Debug)]

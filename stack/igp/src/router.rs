@@ -8,7 +8,8 @@ use crate::config::{Isis, Ospf};
 use crate::fragments::Fragments;
 use crate::frame;
 use crate::ip4::{self, Head, Packet};
-use crate::repairs::{Guard, Repair, Repairs};
+use crate::repairs::Repairs;
+use crate::route::{Guard, Repair, Route, Way};
 use crate::watch::{Id, Leaving, Watch};
 use crate::wishes::{GLOBAL, Watched, Wishes};
 use dataplane::{DoorEvent, PacketDoor};
@@ -17,33 +18,6 @@ use machine::{Machine as _, Time};
 use nodes::program::Class;
 use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
-
-/// A way of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Way {
-    /// Out of this interface.
-    pub interface: u32,
-    /// To this neighbour.
-    pub gateway: IpAddr,
-}
-
-/// The route to a prefix that the lowest distance makes hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
-    /// Whose it is.
-    pub protocol: Protocol,
-    /// Its preference.
-    pub distance: u8,
-    /// What it costs.
-    pub cost: u32,
-    /// Equal ways, in order.
-    pub ways: Vec<Way>,
-    /// Where its packets go while the only one of them does not work.
-    pub repair: Option<Repair>,
-    /// Its ways are told by hops of their own, which end with an adjacency.
-    pub is_guarded: bool,
-}
 
 /// Packets of all protocols.
 #[derive(Debug, Clone, Copy, Default)]

@@ -2,7 +2,7 @@
 //! neighbours that are watched by BFD, and what repairs have to know.
 
 use crate::config::Bfd;
-use crate::repairs::Event;
+use crate::route::Event;
 use crate::watch::Id;
 use runtime::PacketTo;
 use std::net::Ipv4Addr;

@@ -8,8 +8,7 @@ use crate::around::{External, Link};
 use crate::config::{Isis, KeyChains};
 use crate::frame;
 use crate::history::{Change, History, Lost};
-use crate::repairs::Event;
-use crate::router::Way;
+use crate::route::{Event, Way};
 use crate::watch::Id;
 use crate::wishes::Wishes;
 use isis::{

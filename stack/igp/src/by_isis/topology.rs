@@ -2,8 +2,8 @@
 
 use super::IsisRouter;
 use crate::around::Protocol;
+use crate::paths::{Said, method, nearest};
 use crate::rows::{IgpLinkRow, IgpNodeRow, IgpPathRow, IgpStepRow, IgpTopologyRow};
-use crate::topology::{Said, method, nearest};
 use crate::watch::Watch;
 use isis::{Edge, Level, NodeId};
 

@@ -2,8 +2,8 @@
 
 use super::{Id, OspfRouter};
 use crate::around::Protocol;
+use crate::paths::{Said, method, nearest};
 use crate::rows::{IgpLinkRow, IgpNodeRow, IgpPathRow, IgpStepRow, IgpTopologyRow};
-use crate::topology::{Said, method, nearest};
 use crate::watch::Watch;
 use ospf::lsa::{Key, LsaType, Router};
 use ospf::{Edge, Vertex};
