@@ -445,3 +445,22 @@ interface = [{ name = "core" }]
     let core = vec![Class::Ospf, Class::Ldp, Class::Bfd];
     assert_eq!(spoken, [core, vec![Class::Isis], vec![]]);
 }
+
+#[test]
+fn repairs_by_tunnels_of_ldp_need_it() {
+    let text = r#"
+name = "pe1"
+port = [{ name = "core", driver = "af_packet" }]
+interface = [{ name = "core", addresses = ["192.0.2.1/30"] }]
+[ospf]
+router_id = "192.0.2.1"
+repair = "remote-lfa"
+"#;
+    assert_eq!(
+        issues(text),
+        ["ospf.repair: `remote-lfa` goes by tunnels of LDP, which is not spoken \
+          (add `[pe.ldp]`, or use `lfa`)"]
+    );
+    let spoken = format!("{text}[ldp]\nrouter_id = \"192.0.2.1\"\n");
+    assert_eq!(issues(&spoken), Vec::<String>::new());
+}

@@ -46,6 +46,20 @@ fn a_section_of_a_few_lines_is_whole() {
 }
 
 #[test]
+fn repairs_by_segments_are_refused_with_what_there_is_instead() {
+    let repair = |it: &str| {
+        let text = "router_id = \"192.0.2.1\"\narea = [{ id = \"0.0.0.0\" }]\nrepair = ";
+        issues(&format!("{text}\"{it}\""))
+    };
+    assert_eq!(
+        repair("ti-lfa"),
+        ["ospf.repair: `ti-lfa` repairs by segments, and no key gives this router any \
+          (use `remote-lfa` with `[pe.ldp]`, or `lfa`)"]
+    );
+    assert_eq!(repair("lfa"), Vec::<String>::new());
+}
+
+#[test]
 fn mistakes_are_named_with_their_place_and_their_hint() {
     let text = r#"
 router_id = "0.0.0.0"
