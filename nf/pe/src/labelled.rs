@@ -73,12 +73,12 @@ fn rested(now: Time, told: usize) -> Time {
 /// Labels in the plane: those of prefixes, and whose each is. One that a prefix gives up may be
 /// another's before that is said.
 #[derive(Default)]
-struct Told {
+struct InPlane {
     labels: BTreeMap<Prefix, u32>,
     owners: BTreeMap<u32, Prefix>,
 }
 
-impl Told {
+impl InPlane {
     /// A prefix has another label, or none; the one that it had, where it is nobody's now.
     fn set(&mut self, prefix: Prefix, label: Option<u32>) -> Option<u32> {
         let before = match label {
@@ -99,7 +99,7 @@ pub(crate) struct Labelled {
     pub(crate) labels: Option<Labels>,
     /// Own subnets, as LDP was told them.
     own: BTreeSet<Prefix>,
-    told: Told,
+    told: InPlane,
     waiting: Waiting,
     /// How often neighbours had said something when that was looked at.
     heard: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Labelled {
 
 impl Labelled {
     pub(crate) fn new(random: [u8; 32]) -> Self {
-        let (own, told) = (BTreeSet::new(), Told::default());
+        let (own, told) = (BTreeSet::new(), InPlane::default());
         let shown = Shown::default();
         let waiting = Waiting::default();
         Self { labels: None, own, told, waiting, heard: 0, has_ended: false, random, shown }
@@ -379,7 +379,7 @@ impl Labelled {
 
     /// That was said.
     pub(crate) fn said(&mut self, told: BTreeMap<Prefix, u32>) {
-        self.told = Told::default();
+        self.told = InPlane::default();
         for (prefix, label) in told {
             self.told.set(prefix, Some(label));
         }
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn a_label_that_another_prefix_has_just_got_is_not_taken_away() {
         let prefix = |last: u8| Prefix::new(std::net::Ipv4Addr::new(10, 0, 0, last).into(), 32);
-        let mut told = Told::default();
+        let mut told = InPlane::default();
         assert_eq!(told.set(prefix(9), Some(100)), None);
         // The lower prefix is said first.
         assert_eq!(told.set(prefix(1), Some(100)), None);
