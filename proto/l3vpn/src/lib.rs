@@ -1,5 +1,5 @@
-//! VPNs over BGP (RFC 4364, RFC 4659): routes of VPNs are imported into the VRFs whose route targets
-//! they have, and routes of VRFs are exported as those of VPNs.
+//! VPNs over BGP (RFC 4364, RFC 4659): routes of VPNs are imported into the VRFs whose route
+//! targets they have, and routes of VRFs are exported as those of VPNs.
 //!
 //! ```text
 //!   core: Rib with VPNv4, VPNv6                              VRFs: a Rib each

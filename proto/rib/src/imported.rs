@@ -63,7 +63,8 @@ impl Rib {
         let peer = PeerId::IMPORTED;
         with!(self.table(family), table => {
             let key = Key::read(family, key)?;
-            // Paths of different peers are compared differently: an epoch for each keeps them apart.
+            // Paths of different peers are compared differently: an epoch for each keeps them
+            // apart.
             let (epoch, came_as, is_refused) = (from.0, NONE, false);
             let content = Content { peer, epoch, attributes, next_hop, came_as, is_refused };
             let set = table.imported_set(&content, rank);

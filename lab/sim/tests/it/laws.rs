@@ -288,6 +288,7 @@ fn sms_centre() -> ipsmgw::Local {
         validity: Duration::from_secs(600),
         validity_max: Duration::from_secs(600),
         parts_max: 2,
+        has_standby: false,
         quarters: 0,
     }
 }

@@ -347,8 +347,8 @@ address = "10.9.3.1"
 local = "10.1.0.1"
 "#;
 
-/// FRR helps those that restart (its default). For two minutes it says that it has restarted itself,
-/// so that nobody waits for its routes: what it tells is no measure of that time.
+/// FRR helps those that restart (its default). For two minutes it says that it has restarted
+/// itself, so that nobody waits for its routes: what it tells is no measure of that time.
 const FRR_ROUTED: &str = "frr defaults datacenter
 log stdout informational
 router bgp 65001
