@@ -17,6 +17,8 @@ const DEFERRAL_S_MAX: u32 = 3_600;
 /// Labels that mean something by themselves are below (RFC 3032 §2.1), and the greatest one.
 const LABEL_MIN: u32 = 16;
 const LABEL_MAX: u32 = 0x000F_FFFF;
+/// Families whose routes have labels.
+const LABELLED: [&str; 4] = ["vpnv4", "vpnv6", "ipv4-labelled", "ipv6-labelled"];
 /// Equal ways of a route at most.
 const PATHS_MAX: u8 = 64;
 
@@ -190,7 +192,41 @@ impl Bgp {
                 issues.push(Issue::new(at, what, "name one of an interface without a `vrf`"));
             }
         }
+        self.validate_labelled(issues);
         self.validate_own(issues);
+    }
+
+    /// Routes with labels are told on with the label that they came with: where this router would
+    /// name itself as their next hop, packets would come here with the label of another one.
+    fn validate_labelled(&self, issues: &mut Vec<Issue>) {
+        let is_labelled = |families: &Option<Vec<String>>| {
+            families.iter().flatten().any(|it| LABELLED.contains(&it.as_str()))
+        };
+        let of_group = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            self.group.iter().find(|it| it.name == *name)
+        };
+        let groups = self.group.iter().enumerate().map(|(n, it)| {
+            let is_other = it.any_asn.is_some() || it.asn.is_some_and(|asn| asn != self.asn);
+            (format!("group[{n}]"), is_labelled(&it.families), is_other, it.next_hop_self)
+        });
+        let peers = self.peer.iter().enumerate().map(|(n, it)| {
+            let group = of_group(&it.group);
+            let families = it.families.as_ref().or(group.and_then(|it| it.families.as_ref()));
+            let asn = it.asn.or(group.and_then(|it| it.asn));
+            let any = it.any_asn.as_ref().or(group.and_then(|it| it.any_asn.as_ref()));
+            let is_other = any.is_some() || asn.is_some_and(|asn| asn != self.asn);
+            let own = it.next_hop_self.or(group.and_then(|it| it.next_hop_self));
+            (format!("peer[{n}]"), is_labelled(&families.cloned()), is_other, own)
+        });
+        for (at, is_labelled, is_other, next_hop_self) in groups.chain(peers) {
+            if is_labelled && (is_other || next_hop_self == Some(true)) {
+                let what = "routes with labels would be told on with this router as next hop, and \
+                            the label of another one";
+                let hint = "tell them to internal peers alone, without `next_hop_self`";
+                issues.push(Issue::new(format!("{at}.families"), what, hint));
+            }
+        }
     }
 
     fn validate_own(&self, issues: &mut Vec<Issue>) {

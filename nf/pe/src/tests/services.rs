@@ -464,3 +464,24 @@ repair = "remote-lfa"
     let spoken = format!("{text}[ldp]\nrouter_id = \"192.0.2.1\"\n");
     assert_eq!(issues(&spoken), Vec::<String>::new());
 }
+
+#[test]
+fn routes_with_labels_are_for_internal_peers_whose_next_hops_stay() {
+    let of = |keys: &str| {
+        let text = format!(
+            "name = \"pe1\"\nport = [{{ name = \"core\", driver = \"af_packet\" }}]\n\
+             interface = [{{ name = \"core\", addresses = [\"192.0.2.1/30\"] }}]\n\
+             [bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\n\
+             [[bgp.group]]\nname = \"edges\"\nfamilies = [\"vpnv4\", \"vpnv6\"]\n\
+             [[bgp.peer]]\nname = \"west\"\naddress = \"192.0.2.2\"\ngroup = \"edges\"\n{keys}"
+        );
+        issues(&text)
+    };
+    assert_eq!(of(""), Vec::<String>::new());
+    let refused = ["bgp.peer[0].families: routes with labels would be told on with this router as \
+                    next hop, and the label of another one (tell them to internal peers alone, \
+                    without `next_hop_self`)"];
+    assert_eq!(of("asn = 65001\ndefault_policy = \"accept\"\n"), refused);
+    assert_eq!(of("next_hop_self = true\n"), refused);
+    assert_eq!(of("asn = 65001\nfamilies = [\"ipv4-unicast\"]\n"), Vec::<String>::new());
+}
