@@ -478,7 +478,8 @@ fn routes_with_labels_are_for_internal_peers_whose_next_hops_stay() {
         issues(&text)
     };
     assert_eq!(of(""), Vec::<String>::new());
-    let refused = ["bgp.peer[0].families: routes with labels would be told on with this router as \
+    let refused =
+        ["bgp.peer[0].families: routes with labels would be told on with this router as \
                     next hop, and the label of another one (tell them to internal peers alone, \
                     without `next_hop_self`)"];
     assert_eq!(of("asn = 65001\ndefault_policy = \"accept\"\n"), refused);
