@@ -4,7 +4,7 @@
 //! ```text
 //!   core: Rib with VPNv4, VPNv6                              VRFs: a Rib each
 //!     routes of other edges ─ reader ─→ Targets ─→ import ──→ paths of `PeerId::IMPORTED`
-//!     own routes ←─ distinguisher, targets, label ─ export ←─ reader ─ routes of customers, own ones
+//!     own routes ←─ distinguisher, targets, label ─ export ←─ reader ─ routes of customers, own
 //! ```
 //! - The best path of each route of a VPN, those equal to it and its backup go into every VRF that
 //!   imports one of its targets. There they take part in the decision with what customers tell,
