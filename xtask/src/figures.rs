@@ -105,6 +105,11 @@ const RUNS: &[Run] = &[
         kept: &["ipsmgw"],
     },
     Run {
+        heading: "Short messages, failover",
+        command: "tandem lab run ipsmgw-failover --json >target/figures/ipsmgw-failover.json",
+        kept: &["ipsmgw-failover"],
+    },
+    Run {
         heading: "Virtual service router",
         command: "tandem lab run router --output target/figures",
         kept: &[
