@@ -305,4 +305,16 @@ mod tests {
             10.0.0.0/8          16  65001  valid\n";
         assert_eq!(table(&LOOK, &[row], &ORIGINS), wanted);
     }
+
+    #[test]
+    fn next_hops_of_an_edge_and_what_its_plane_has_are_rows() {
+        let row = json!({"function": "pe1", "next_hop": "192.0.2.9", "metric": 20,
+            "via": ["192.0.2.2"], "labelled": true});
+        let shown = table(&LOOK, &[row], &NEXT_HOPS);
+        assert!(["NEXT HOP", "192.0.2.9", "20"].iter().all(|it| shown.contains(it)), "{shown}");
+        let row = json!({"function": "pe1", "vrf": "red", "prefix": "10.1.0.0/16",
+            "next_hops": ["192.0.2.9"], "label": 200_001, "distance": 200, "in_use": true});
+        let shown = table(&LOOK, &[row], &FIB);
+        assert!(["10.1.0.0/16", "200001", "red"].iter().all(|it| shown.contains(it)), "{shown}");
+    }
 }
