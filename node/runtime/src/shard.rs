@@ -35,7 +35,7 @@ use crate::ring::{MessageBatch, ShardMessage};
 use crate::spec::Carrier;
 use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
-use driver::{Clock, Ready, ReceiveBatch};
+use driver::{Clock, RECEIVE_SLOTS, Ready, ReceiveBatch};
 use machine::narrow::micros;
 use machine::{Duration, Time};
 use std::net::SocketAddr;
@@ -215,13 +215,22 @@ impl<F: Function> Shard<F> {
         let Some(port) = port else { return false };
         match port.kind {
             PortKind::Datagrams(_) => {
+                let batches = port.spec.batches_per_turn;
                 if event.error {
                     self.io.icmp_errors(id, &mut self.engine.rings);
                 }
                 if event.writable {
                     self.io.resume(id);
                 }
-                self.datagrams(now, id)
+                let mut worked = false;
+                for _ in 0..batches {
+                    let count = self.datagrams(now, id);
+                    worked |= count > 0;
+                    if count < RECEIVE_SLOTS {
+                        break;
+                    }
+                }
+                worked
             }
             PortKind::Streams(_) => {
                 let paced = self.io.is_paced(id);
@@ -306,16 +315,16 @@ impl<F: Function> Shard<F> {
         }
     }
 
-    /// Receives one batch and gives it to the function.
-    fn datagrams(&mut self, now: Time, id: PortId) -> bool {
+    /// Receives one batch and gives it to the function; how many places of it were taken.
+    fn datagrams(&mut self, now: Time, id: PortId) -> usize {
         let Self { engine, io, receive, .. } = self;
         let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
+        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return 0 };
         let local = *local;
         // An ICMP error that came meanwhile; the next turn fetches it.
-        let Ok(count) = receive.receive(&port.socket) else { return true };
+        let Ok(count) = receive.receive(&port.socket) else { return 1 };
         if count == 0 {
-            return false;
+            return 0;
         }
         engine.metrics.add(RuntimeMetric::ReceiveBatch, 1);
         if let Some(lost) = receive.datagrams().filter_map(|datagram| datagram.lost).last() {
@@ -342,7 +351,7 @@ impl<F: Function> Shard<F> {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
             }
         }
-        true
+        count
     }
 
     /// Receives what came past the kernel's IP and gives it to the function.
