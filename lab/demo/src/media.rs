@@ -229,6 +229,8 @@ impl Play for Media {
         self.place.must("the phones are ready", UP_MAX, || {
             Ok(self.phones.iter().all(|phone| phone.log_end().contains("baresip is ready")))
         })?;
+        // A call before that is refused with 503, and baresip does not call again.
+        self.place.must("the media controller has leased ports", UP_MAX, || self.has_ports())?;
         screen.event("alice calls bob")?;
         self.call()?;
         screen.event("both hear the other's tone")?;
@@ -307,6 +309,18 @@ impl Media {
     fn hang_up(&self) -> anyhow::Result<()> {
         self.phones[0].types("/hangup\n")?;
         self.place.must("the stream ends", UP_MAX, || Ok(self.streams()?.is_empty()))
+    }
+
+    /// Whether every shard of the SSC has ports of both groups.
+    fn has_ports(&self) -> anyhow::Result<bool> {
+        let rows = self.site.get("functions/ssc1/media-controllers")?;
+        let rows = rows.as_array().map_or(&[][..], Vec::as_slice);
+        let has = |group: &Value| group["pairs_leased"].as_u64().is_some_and(|pairs| pairs > 0);
+        let is_ready = |row: &Value| {
+            row["state"] == "up"
+                && row["groups"].as_array().is_some_and(|all| all.len() == 2 && all.iter().all(has))
+        };
+        Ok(!rows.is_empty() && rows.iter().all(is_ready))
     }
 
     fn streams(&self) -> anyhow::Result<Vec<Value>> {
