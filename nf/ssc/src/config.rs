@@ -289,8 +289,6 @@ impl Default for Limits {
     }
 }
 
-/// What the core says answers what was let in: it comes before what phones begin.
-const CORE_BATCHES_PER_TURN: u8 = 4;
 /// Twelve hours: longer than any call that people hold.
 pub(crate) const CALL_MAX_S: u32 = 43_200;
 
@@ -386,7 +384,6 @@ impl Ssc {
                 name: format!("{} {}", realm.name, address.transport.word()),
                 listen: address.socket,
                 ahead: self.holds(address.socket.ip()),
-                batches_per_turn: if realm.side == Side::Core { CORE_BATCHES_PER_TURN } else { 1 },
                 carrier: Carrier::of(address.transport, self.udp_runs, stream),
                 ..PortSpec::default()
             }

@@ -35,7 +35,7 @@ use crate::ring::{MessageBatch, ShardMessage};
 use crate::spec::Carrier;
 use crate::stream::{Stood, StreamPort};
 use crossbeam_channel::Receiver;
-use driver::{Clock, RECEIVE_SLOTS, Ready, ReceiveBatch};
+use driver::{Clock, Ready, ReceiveBatch};
 use machine::narrow::micros;
 use machine::{Duration, Time};
 use std::net::SocketAddr;
@@ -215,22 +215,13 @@ impl<F: Function> Shard<F> {
         let Some(port) = port else { return false };
         match port.kind {
             PortKind::Datagrams(_) => {
-                let batches = port.spec.batches_per_turn;
                 if event.error {
                     self.io.icmp_errors(id, &mut self.engine.rings);
                 }
                 if event.writable {
                     self.io.resume(id);
                 }
-                let mut worked = false;
-                for _ in 0..batches {
-                    let count = self.datagrams(now, id);
-                    worked |= count > 0;
-                    if count < RECEIVE_SLOTS {
-                        break;
-                    }
-                }
-                worked
+                self.datagrams(now, id)
             }
             PortKind::Streams(_) => {
                 let paced = self.io.is_paced(id);
@@ -315,16 +306,16 @@ impl<F: Function> Shard<F> {
         }
     }
 
-    /// Receives one batch and gives it to the function; how many places of it were taken.
-    fn datagrams(&mut self, now: Time, id: PortId) -> usize {
+    /// Receives one batch and gives it to the function.
+    fn datagrams(&mut self, now: Time, id: PortId) -> bool {
         let Self { engine, io, receive, .. } = self;
         let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return 0 };
+        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
         let local = *local;
         // An ICMP error that came meanwhile; the next turn fetches it.
-        let Ok(count) = receive.receive(&port.socket) else { return 1 };
+        let Ok(count) = receive.receive(&port.socket) else { return true };
         if count == 0 {
-            return 0;
+            return false;
         }
         engine.metrics.add(RuntimeMetric::ReceiveBatch, 1);
         if let Some(lost) = receive.datagrams().filter_map(|datagram| datagram.lost).last() {
@@ -351,7 +342,7 @@ impl<F: Function> Shard<F> {
                 io.flush(now, &mut engine.effects, &mut engine.rings);
             }
         }
-        count
+        true
     }
 
     /// Receives what came past the kernel's IP and gives it to the function.

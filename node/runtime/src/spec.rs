@@ -28,10 +28,6 @@ pub struct PortSpec {
     pub device: Option<String>,
     /// The address may be one that this machine does not have yet (`IP_FREEBIND`).
     pub ahead: bool,
-    /// Batches of datagrams that a turn of the loop takes at most, before other ports have theirs:
-    /// more than one where what comes is part of work that was let in, so that new work waits
-    /// behind it. Changes with the next configuration.
-    pub batches_per_turn: u8,
     /// What carries the bytes, and what that alone can do.
     pub carrier: Carrier,
 }
@@ -92,7 +88,6 @@ impl Default for PortSpec {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             device: None,
             ahead: false,
-            batches_per_turn: 1,
             carrier: Carrier::default(),
         }
     }

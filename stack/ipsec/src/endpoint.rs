@@ -16,8 +16,6 @@ use std::ops::Range;
 
 /// The number of ESP among the protocols of IP.
 pub const PROTOCOL: u8 = ESP;
-/// What comes by associations goes on with what was let in: it comes before what comes in the clear.
-const BATCHES_PER_TURN: u8 = 4;
 
 /// An address of ours that takes ESP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +48,6 @@ impl Address {
             name: format!("{name} {what}"),
             listen: SocketAddr::new(self.ip, number),
             carrier,
-            batches_per_turn: BATCHES_PER_TURN,
             ..PortSpec::default()
         };
         let raw = Carrier::Raw { protocol: PROTOCOL, bypass: self.bypass };

@@ -82,37 +82,6 @@ fn runs_travel_one_by_one_where_they_are_switched_off() {
 }
 
 #[test]
-fn a_port_with_more_batches_in_a_turn_is_read_before_one_with_fewer() {
-    const EACH: usize = 300;
-    let ports = [1, 4].into_iter().zip(1..).map(|(batches_per_turn, id)| PortSpec {
-        batches_per_turn,
-        carrier: Carrier::Udp { whole: false, runs: false },
-        ..port(id, Transport::Udp, "127.0.0.1")
-    });
-    let mut spec = one("127.0.0.1");
-    spec.ports.extend(ports);
-    let (running, events) = launch(spec, Behaviour::default());
-    let socket = client("127.0.0.1");
-    socket.send_to(b"sleep:2600", running.local_addr(PortId(0))).unwrap();
-    let counts = || running.ask(Ask { path: "counts".into(), ..Ask::default() });
-    until("it sleeps", || counts() == Err(AskError::Unreachable));
-    for id in [1, 2] {
-        for _ in 0..EACH {
-            socket.send_to(b"x", running.local_addr(PortId(id))).unwrap();
-        }
-    }
-    let mut came = [0; 3];
-    while came[2] < EACH {
-        let at = wait_for(&events, |seen| match seen {
-            Seen::Message(_, flow, _) => Some(usize::from(flow.port.0)),
-            _ => None,
-        });
-        came[at] += 1;
-    }
-    assert!(came[1] <= 2 * driver::RECEIVE_SLOTS, "{came:?}");
-}
-
-#[test]
 fn a_descriptor_of_the_functions_own_is_watched_as_long_as_it_can_be_read() {
     let (running, events) = launch(one("127.0.0.1"), Behaviour::default());
     let ask = Ask { path: "watch".into(), ..Ask::default() };
