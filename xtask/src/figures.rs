@@ -269,18 +269,29 @@ fn brief(object: &Value, now: u64) -> Value {
     })
 }
 
-/// A run of single rows takes their places; any other one takes the place of all.
+/// A run of single rows takes their places, with what did not hold of them, and each says how it was
+/// run where that differs; any other run takes the place of all.
 fn merged(before: Option<Value>, mut new: Value) -> Value {
     let Some(mut before) = before.filter(|_| options(&new).contains(&"--scenario")) else {
         return new;
     };
+    let is_as_others = before["quick"] == new["quick"] && before["host"] == new["host"];
+    let (quick, cpu) = (new["quick"] == true, new["host"]["cpu"].clone());
+    let mut broken: Vec<Value> = before["broken"].as_array().cloned().unwrap_or_default();
     let Some(all) = before["rows"].as_array_mut() else { return new };
     for row in new["rows"].as_array_mut().into_iter().flatten() {
+        if !is_as_others {
+            row["run"] = json!({ "quick": quick, "cpu": cpu });
+        }
+        let start = format!("{}: ", row["scenario"].as_str().unwrap_or_default());
+        broken.retain(|what| !what.as_str().unwrap_or_default().starts_with(&start));
         match all.iter_mut().find(|kept| kept["scenario"] == row["scenario"]) {
             Some(kept) => *kept = row.take(),
             None => all.push(row.take()),
         }
     }
+    broken.extend(new["broken"].as_array().into_iter().flatten().cloned());
+    before["broken"] = json!(broken);
     before
 }
 
@@ -324,7 +335,7 @@ fn table(object: &Value) -> String {
     let (run, cpu) = (words.join(" "), text(&object["host"]["cpu"]));
     let mut out = format!("`tandem lab run {run}` on {cores} cores ({cpu}).\n\n");
     let rows = || object["rows"].as_array().into_iter().flatten();
-    let has_notes = rows().any(|row| row["note"].is_string());
+    let has_notes = rows().any(|row| row["note"].is_string() || row["run"].is_object());
     let (head, line) = if has_notes { (" note |", "---|") } else { ("", "") };
     let _ = writeln!(out, "| | unit | report | peer | Tandem |{head}\n|---|---|---|---|---|{line}");
     for row in rows() {
@@ -338,13 +349,22 @@ fn table(object: &Value) -> String {
         };
         let (scenario, unit) = (text(&row["scenario"]), text(&row["unit"]));
         let report = number(&row["published"]);
-        let note = if has_notes { format!(" {} |", text(&row["note"])) } else { String::new() };
+        let note = if has_notes { format!(" {} |", note(row)) } else { String::new() };
         let _ = writeln!(out, "| {scenario} | {unit} | {report} | {peer} | {tandem} |{note}");
     }
     for what in object["broken"].as_array().into_iter().flatten() {
         let _ = writeln!(out, "\nDid not hold: {}", text(what));
     }
     out + "\n"
+}
+
+/// What a row says of itself, and how it was run where the others of its table were run otherwise.
+fn note(row: &Value) -> String {
+    let own = text(&row["note"]);
+    let Some(run) = row["run"].as_object() else { return own };
+    let how = if run["quick"] == true { "`--quick`" } else { "in full" };
+    let run = format!("{how}, {}", text(&run["cpu"]));
+    if own.is_empty() { run } else { format!("{own} ({run})") }
 }
 
 /// With three digits at least, and commas between thousands.
@@ -439,6 +459,15 @@ mod tests {
         let rows = kept["x"]["rows"].as_array().unwrap();
         let values: Vec<_> = rows.iter().map(|row| row["tandem"].as_f64().unwrap()).collect();
         assert_eq!(values, [1.0, 3.0]);
+        let quick = json!({ "experiment": "x", "options": ["--quick"], "quick": true,
+            "broken": ["b: 2", "a: 1"], "rows": [row("a", 1.0), row("b", 2.0)] });
+        let full = json!({ "experiment": "x", "options": ["--scenario", "b"],
+            "broken": ["b: 5"], "rows": [row("b", 5.0)] });
+        let both = merged(Some(brief(&quick, 0)), brief(&full, 0));
+        assert_eq!(both["broken"], json!(["a: 1", "b: 5"]));
+        let page = page(&Kept::from([("x".to_owned(), both)]));
+        assert!(page.contains("**5** | in full,") && page.contains("**1** |  |"), "{page}");
+        assert!(page.contains("Did not hold: b: 5"), "{page}");
         for wrong in ["", "{}", "[]", "{\"rows\": []", "{\"experiment\": \"../x\", \"rows\": []}"] {
             assert!(take(&mut kept, wrong).is_err(), "{wrong}");
         }

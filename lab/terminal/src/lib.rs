@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use anyhow::Context;
-use sip::{Header, Message, Method, Writer};
+use sip::{Header, Message, Method, NameAddr, Writer};
 use sms::rp::{self, Message as RpMessage};
 use sms::{Address, Coding, Kind, Made, Parameter, RpAddress, Status, Tpdu, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +57,8 @@ pub struct Delivered {
     pub from: String,
     /// The text.
     pub text: String,
+    /// Whether it came as `text/plain` and not as a short message in RP.
+    pub is_plain: bool,
 }
 
 /// The S-CSCF with its terminals.
@@ -82,6 +84,12 @@ pub struct Core {
     pub delivered: Vec<Delivered>,
     /// Status reports that say that a message was delivered.
     pub reported: u64,
+}
+
+/// Whether a MESSAGE is a text as people of SIP send it (RFC 3428).
+fn is_plain_text(message: &Message<'_>) -> bool {
+    let kind = message.first(Header::ContentType).unwrap_or_default();
+    kind.get(..10).is_some_and(|it| it.eq_ignore_ascii_case(b"text/plain"))
 }
 
 impl Core {
@@ -147,6 +155,15 @@ impl Core {
         if !is_message || is_silent {
             return Ok(());
         }
+        if is_plain_text(message) {
+            let from = message.first(Header::PAssertedIdentity).or(message.first(Header::From));
+            let from = from.and_then(|it| NameAddr::parse(it).ok()?.parse_uri().ok()?.user);
+            let from = from.unwrap_or_default();
+            let (to, from) = (number, self.names.number_of(from));
+            let text = String::from_utf8_lossy(message.body()).into_owned();
+            self.delivered.push(Delivered { to, from, text, is_plain: true });
+            return Ok(());
+        }
         let read = RpMessage::read(message.body()).ok();
         match (read, answers) {
             (Some(report), Some(answers)) => {
@@ -183,7 +200,7 @@ impl Core {
                     let text = tpdu.user_data().and_then(|it| it.text().ok().flatten());
                     let from = tpdu.address().map(Address::text).unwrap_or_default();
                     let (to, text) = (number.to_owned(), text.unwrap_or_default());
-                    self.delivered.push(Delivered { to, from, text });
+                    self.delivered.push(Delivered { to, from, text, is_plain: false });
                 }
             }
         }
@@ -237,9 +254,23 @@ impl Core {
             false => format!("<service-info>{number}</service-info>"),
         };
         let info = format!("<?xml version=\"1.0\"?><ims-3gpp version=\"1\">{info}</ims-3gpp>");
+        // What the terminal has sent is passed on, and says that it takes short messages
+        // (TS 24.341 §5.3.2.2).
+        let identity = self.names.identity(number);
+        let inner = format!(
+            "REGISTER sip:{} SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\n\
+             From: <{identity}>;tag=1\r\nTo: <{identity}>\r\nCall-ID: 1@terminal\r\n\
+             CSeq: 1 REGISTER\r\nMax-Forwards: 70\r\n\
+             Contact: <sip:{number}@192.0.2.1>;+g.3gpp.smsip;expires={expires_s}\r\n\
+             Content-Length: 0\r\n\r\n",
+            self.names.domain
+        );
+        let part = |of: (&str, &str)| format!("--b\r\nContent-Type: {}\r\n\r\n{}\r\n", of.0, of.1);
+        let parts = [("message/sip", inner.as_str()), ("application/3gpp-ims+xml", info.as_str())];
+        let body = parts.map(part).concat() + "--b--\r\n";
         let contact = format!("<sip:{}>;expires={expires_s}", self.own);
         let more = [(Header::Contact, contact.into_bytes())];
-        let body = ("application/3gpp-ims+xml", info.as_bytes());
+        let body = ("multipart/mixed;boundary=b", body.as_bytes());
         self.request("REGISTER", number, body, &more)
     }
 

@@ -87,7 +87,8 @@ impl Used {
     fn turn(&mut self, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
         self.core.turn()?;
         for it in self.core.delivered.iter().skip(self.shown) {
-            say(&format!("a text of {}, acknowledged: {}", it.from, it.text));
+            let how = if it.is_plain { "as text/plain" } else { "acknowledged" };
+            say(&format!("a text of {}, {how}: {}", it.from, it.text));
         }
         self.shown = self.core.delivered.len();
         for _ in self.reported..self.core.reported {
