@@ -1,5 +1,6 @@
-//! SipHash-1-3 with a secret key: what strangers send cannot be made to collide on purpose.
-//! (Aumasson and Bernstein 2012; the variant that Rust's own maps use.)
+//! SipHash with a secret key (Aumasson and Bernstein 2012). 1-3, the variant of Rust's own maps, for
+//! tables: what strangers send cannot be made to collide on purpose. 2-4 for numbers that strangers
+//! see: they say nothing of the key, or of each other.
 
 use crate::narrow::halves;
 
@@ -24,9 +25,29 @@ impl KeyedHash {
         Self::new(&secret.to_le_bytes())
     }
 
-    /// The hash of `bytes`.
+    /// Another secret, of a random one and what it is for: neither says anything of the other.
+    #[must_use]
+    pub fn derive(random: &[u8; 32], purpose: &[u8]) -> [u8; 16] {
+        let [key, rest] = [0, 16].map(|at| core::array::from_fn(|n: usize| random[at + n]));
+        let hash = Self::new(&key);
+        let half = |which: u8| hash.number(&[&rest[..], &[which], purpose].concat());
+        let whole = u128::from(half(0)) << 64 | u128::from(half(1));
+        whole.to_le_bytes()
+    }
+
+    /// The hash of `bytes`, by SipHash-1-3.
     #[must_use]
     pub fn hash(&self, bytes: &[u8]) -> u64 {
+        self.sip::<1, 3>(bytes)
+    }
+
+    /// A number of `bytes` that nobody guesses, or learns the key from: SipHash-2-4.
+    #[must_use]
+    pub fn number(&self, bytes: &[u8]) -> u64 {
+        self.sip::<2, 4>(bytes)
+    }
+
+    fn sip<const EACH: usize, const LAST: usize>(&self, bytes: &[u8]) -> u64 {
         let mut lanes = Lanes {
             a: self.k0 ^ 0x736f_6d65_7073_6575,
             b: self.k1 ^ 0x646f_7261_6e64_6f6d,
@@ -35,7 +56,7 @@ impl KeyedHash {
         };
         let (words, rest) = bytes.as_chunks::<8>();
         for &chunk in words {
-            lanes.absorb(u64::from_le_bytes(chunk));
+            lanes.absorb::<EACH>(u64::from_le_bytes(chunk));
         }
         let rest = match bytes.last_chunk::<8>() {
             // The last eight octets, without those that the last whole word had.
@@ -43,8 +64,8 @@ impl KeyedHash {
             Some(&last) => u64::from_le_bytes(last) >> (64 - 8 * rest.len()),
             None => rest.iter().rev().fold(0, |word, &octet| word << 8 | u64::from(octet)),
         };
-        lanes.absorb(rest | (bytes.len() as u64) << 56);
-        lanes.finish()
+        lanes.absorb::<EACH>(rest | (bytes.len() as u64) << 56);
+        lanes.finish::<LAST>()
     }
 }
 
@@ -71,17 +92,15 @@ impl Lanes {
     }
 
     #[inline]
-    fn absorb(&mut self, word: u64) {
+    fn absorb<const ROUNDS: usize>(&mut self, word: u64) {
         self.d ^= word;
-        self.round();
+        (0..ROUNDS).for_each(|_| self.round());
         self.a ^= word;
     }
 
-    fn finish(mut self) -> u64 {
+    fn finish<const ROUNDS: usize>(mut self) -> u64 {
         self.c ^= 0xff;
-        self.round();
-        self.round();
-        self.round();
+        (0..ROUNDS).for_each(|_| self.round());
         self.a ^ self.b ^ self.c ^ self.d
     }
 }
@@ -101,6 +120,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_agree_with_the_reference_vectors_of_siphash_2_4() {
+        // The paper's own (appendix A), and the first of the published table.
+        let key: [u8; 16] = core::array::from_fn(|i| i as u8);
+        let message: Vec<u8> = (0..15).collect();
+        let hash = KeyedHash::new(&key);
+        assert_eq!(hash.number(&message), 0xa129_ca61_49be_45e5);
+        assert_eq!(hash.number(&[]), 0x726f_db47_dd0e_0e31);
+    }
+
+    #[test]
     fn the_hash_agrees_with_the_standard_library_at_every_length() {
         use std::hash::Hasher as _;
         let message: Vec<u8> = (0..100).map(|i: u8| i.wrapping_mul(37)).collect();
@@ -109,6 +138,18 @@ mod tests {
             theirs.write(&message[..length]);
             assert_eq!(KeyedHash::new(&[0; 16]).hash(&message[..length]), theirs.finish());
         }
+    }
+
+    #[test]
+    fn secrets_of_one_random_number_are_others_for_another_purpose() {
+        let random: [u8; 32] = core::array::from_fn(|i| i as u8);
+        let one = KeyedHash::derive(&random, b"one");
+        assert_eq!(one, KeyedHash::derive(&random, b"one"));
+        assert_ne!(one, KeyedHash::derive(&random, b"two"));
+        let mut other = random;
+        other[31] ^= 1;
+        assert_ne!(one, KeyedHash::derive(&other, b"one"));
+        assert_ne!(one[..8], one[8..]);
     }
 
     #[test]

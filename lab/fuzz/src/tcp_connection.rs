@@ -64,7 +64,8 @@ impl End {
     }
 }
 
-/// Runs one input: the first octet says whether the end opens or is opened.
+/// Runs one input: the first octet says whether the end opens, is opened, or goes on from an
+/// answer that nobody remembers.
 pub fn run(octets: &[u8]) {
     let mut script = Script::new(octets);
     let now = Time::ZERO;
@@ -79,8 +80,10 @@ pub fn run(octets: &[u8]) {
         mss: Some(1_000),
         payload: &[],
     };
-    let connection = match script.octet() & 1 {
+    let ack = Segment { flags: Flags::ACK, ack: u32::MAX - 2, ..syn };
+    let connection = match script.octet() % 3 {
         0 => Connection::open(now, (6_200, 5_062), u32::MAX - 2, MSS),
+        2 => Connection::resume(now, &ack, (MSS, 536)).expect("it acknowledges"),
         _ => Connection::accept(now, &syn, u32::MAX - 2, MSS).expect("it is a SYN"),
     };
     let mut end = End { now, connection, sent: (0, 0) };

@@ -527,8 +527,9 @@ impl Effects {
         (to, &self.arena[start as usize..end as usize])
     }
 
-    /// Message number `at` as it is shared; `None` for one of our own.
-    pub(crate) fn shared(&self, at: usize) -> Option<&Bytes> {
+    /// Message number `at` of [`Effects::sends`] as it is shared; `None` for one of our own.
+    #[must_use]
+    pub fn shared(&self, at: usize) -> Option<&Bytes> {
         let Sending { start, shared, .. } = self.sends[at];
         shared.then(|| &self.shares[start as usize])
     }

@@ -143,24 +143,52 @@ pub(crate) struct In {
     pub octets: Vec<u8>,
     /// An acknowledgment must leave.
     pub acks: bool,
+    /// The last SYN that came before ours was acknowledged, and whether it must be answered.
+    pub met: Option<Syn>,
+    pub meets: bool,
     /// How many have answered what fits no window, since when.
     answers: (u8, Time),
 }
 
+/// What a SYN says of its sender.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Syn {
+    pub seq: u32,
+    pub mss: Option<u16>,
+    pub window: u16,
+}
+
+impl Syn {
+    pub const fn of(it: &Segment<'_>) -> Self {
+        Self { seq: it.seq, mss: it.mss, window: it.window }
+    }
+}
+
 impl In {
     const fn new(now: Time) -> Self {
-        Self { nxt: 0, octets: Vec::new(), acks: false, answers: (0, now) }
+        let answers = (0, now);
+        Self { nxt: 0, octets: Vec::new(), acks: false, met: None, meets: false, answers }
+    }
+
+    /// A SYN came where an answer to ours was waited for: it is answered like a connection's first
+    /// (RFC 9293 §3.5), and nothing else follows from it.
+    pub fn meets(&mut self, now: Time, syn: Syn) {
+        self.met = Some(syn);
+        self.meets = self.may_answer(now);
     }
 
     /// Something came that fits no window. Two ends that disagree would answer each other for ever.
     pub fn answer(&mut self, now: Time) {
+        self.acks |= self.may_answer(now);
+    }
+
+    fn may_answer(&mut self, now: Time) -> bool {
         if now.since(self.answers.1) >= ANSWERS_TIME {
             self.answers = (0, now);
         }
-        if self.answers.0 < ANSWERS_MAX {
-            self.answers.0 += 1;
-            self.acks = true;
-        }
+        let may = self.answers.0 < ANSWERS_MAX;
+        self.answers.0 += u8::from(may);
+        may
     }
 
     /// Most connections are idle most of the time: of a long message they keep no room.
@@ -234,8 +262,7 @@ impl Connection {
     /// One that a segment begins; `None`: it is no SYN.
     #[must_use]
     pub fn accept(now: Time, syn: &Segment<'_>, iss: u32, mss: u16) -> Option<Self> {
-        let is_syn = syn.flags.has(Flags::SYN);
-        if !is_syn || syn.flags.has(Flags::ACK) || syn.flags.has(Flags::RST) {
+        if !syn.is_first() {
             return None;
         }
         let mut it = Self::open(now, (syn.destination, syn.source), iss, mss);
@@ -243,6 +270,22 @@ impl Connection {
         it.in_.nxt = syn.seq.wrapping_add(1);
         it.out.takes(syn.mss, mss);
         it.out.offered(syn.window, (syn.seq, iss));
+        Some(it)
+    }
+
+    /// One whose SYN was answered by [`Segment::answer`] and by nobody remembered, as its
+    /// acknowledgment comes; `mss` is ours and what the SYN said. `None`: it is no such.
+    #[must_use]
+    pub fn resume(now: Time, ack: &Segment<'_>, mss: (u16, u16)) -> Option<Self> {
+        let begins = ack.flags.has(Flags::SYN) || ack.flags.has(Flags::RST);
+        if begins || !ack.flags.has(Flags::ACK) {
+            return None;
+        }
+        let (flags, seq) = (Flags::SYN, ack.seq.wrapping_sub(1));
+        let syn = Segment { flags, seq, mss: Some(mss.1), payload: &[], ..*ack };
+        let mut it = Self::accept(now, &syn, ack.ack.wrapping_sub(1), mss.0)?;
+        (it.out.syn, it.out.nxt, it.out.max) = (false, ack.ack, ack.ack);
+        it.receive(now, ack);
         Some(it)
     }
 

@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293 §3.10.7).
 
-use crate::connection::{Connection, INCOMING_MAX, State, Why, after, between, is_before};
+use crate::connection::{Connection, INCOMING_MAX, State, Syn, Why, after, between, is_before};
 use crate::segment::{Flags, Segment};
 use machine::Time;
 
@@ -36,22 +36,34 @@ impl Connection {
             }
             return;
         }
-        if !it.flags.has(Flags::SYN) {
-            return;
+        let is_syn = it.flags.has(Flags::SYN);
+        match (is_syn, is_ours) {
+            (true, true) => {
+                self.begin(now, Syn::of(it), it.ack);
+                self.in_.acks = true;
+            }
+            // Both have begun at once, or somebody says so: numbers are the far end's that
+            // acknowledges ours, so that a stranger's SYN keeps nobody else away.
+            (true, false) => self.in_.meets(now, Syn::of(it)),
+            (false, true) => {
+                let met = self.in_.met.filter(|syn| syn.seq.wrapping_add(1) == it.seq);
+                if let Some(syn) = met {
+                    self.begin(now, syn, it.ack);
+                    self.synchronized(now, it);
+                }
+            }
+            (false, false) => {}
         }
-        self.in_.nxt = it.seq.wrapping_add(1);
-        self.out.takes(it.mss, self.own_mss());
-        self.out.offered(it.window, (it.seq, it.ack));
-        if is_ours {
-            self.acknowledged(now, it.ack);
-            self.advance(now, State::Established);
-            self.in_.acks = true;
-        } else {
-            // Both have begun at once.
-            self.advance(now, State::SynReceived);
-            self.out.nxt = self.out.una;
-            self.out.syn = true;
-        }
+    }
+
+    /// The far end has taken our SYN, and its own is known.
+    fn begin(&mut self, now: Time, syn: Syn, ack: u32) {
+        self.in_.nxt = syn.seq.wrapping_add(1);
+        self.out.takes(syn.mss, self.own_mss());
+        self.out.offered(syn.window, (syn.seq, ack));
+        self.acknowledged(now, ack);
+        self.advance(now, State::Established);
+        self.in_.met = None;
     }
 
     /// Something comes when numbers are known (§3.10.7.4, RFC 5961).

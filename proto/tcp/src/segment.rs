@@ -131,6 +131,22 @@ impl<'a> Segment<'a> {
         octets.saturating_add(u32::try_from(controls.count()).unwrap_or(0))
     }
 
+    /// Whether it asks for a connection.
+    #[must_use]
+    pub const fn is_first(&self) -> bool {
+        self.flags.has(Flags::SYN) && !self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
+    }
+
+    /// What answers a SYN that nobody remembers (RFC 4987 §3.6): whoever takes it comes again with
+    /// that number, and [`crate::Connection::resume`] goes on from there.
+    #[must_use]
+    pub const fn answer(&self, iss: u32, mss: u16) -> Segment<'static> {
+        let (source, destination) = (self.destination, self.source);
+        let (seq, ack, flags) = (iss, self.seq.wrapping_add(1), Flags::SYN.and(Flags::ACK));
+        let (window, mss) = (u16::MAX, Some(mss));
+        Segment { source, destination, seq, ack, flags, window, mss, payload: &[] }
+    }
+
     /// What answers a segment of no connection (RFC 9293 §3.10.7.1); `None`: nothing does.
     #[must_use]
     pub fn reset(&self) -> Option<Segment<'static>> {

@@ -59,6 +59,12 @@ impl Connection {
             self.out.again_at = Some(now + self.out.timer.rto());
             return syn.write(ends, out);
         }
+        let met = self.in_.met.filter(|_| core::mem::take(&mut self.in_.meets));
+        if let Some(syn) = met {
+            let mut answer = self.segment(Flags::SYN, self.out.una, &[], Some(self.own_mss()));
+            (answer.flags, answer.ack) = (Flags::SYN.and(Flags::ACK), syn.seq.wrapping_add(1));
+            return answer.write(ends, out);
+        }
         let acks = core::mem::take(&mut self.in_.acks) && self.state == State::SynReceived;
         acks && self.segment(Flags::ACK, self.out.nxt, &[], None).write(ends, out)
     }

@@ -13,7 +13,7 @@ use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use streams::{Arrived, Ends, Event, Streams, Terms};
+use streams::{Arrived, Ends, Event, Streams, Terms, WAITING_ALL_MAX};
 
 /// The global table.
 const GLOBAL: u32 = 0;
@@ -135,8 +135,7 @@ impl Labels {
     /// It speaks by a door from its first [`Labels::configure`] on.
     #[must_use]
     pub fn new(start: Start, section: Arc<Ldp>, door: PacketDoor) -> Self {
-        // Octets of which BFD makes nothing: first numbers give them away.
-        let octets = start.random[24..].first_chunk().copied().unwrap_or_default();
+        let secret = machine::KeyedHash::derive(&start.random, b"streams of ldp");
         Self {
             function: start.function,
             speaker: speaker(&section, start.is_upper),
@@ -149,7 +148,7 @@ impl Labels {
             routes: BTreeMap::new(),
             forwards: BTreeMap::new(),
             changed: BTreeSet::new(),
-            streams: Streams::new(u64::from_le_bytes(octets), STREAMS_MAX),
+            streams: Streams::new(&secret, STREAMS_MAX, WAITING_ALL_MAX),
             connection: 0,
             since: BTreeMap::new(),
             lost: BTreeMap::new(),

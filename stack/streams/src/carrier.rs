@@ -7,7 +7,8 @@
 //! ```
 
 use crate::packet::{Arrived, Ends, write};
-use crate::streams::{Event, Streams, Terms};
+use crate::stream::Terms;
+use crate::streams::{Event, Streams, WAITING_ALL_MAX};
 use dataplane::{DoorEvent, DoorTally, PacketDoor};
 use machine::Time;
 use runtime::{
@@ -21,6 +22,8 @@ use tcp::Why;
 const HOP_LIMIT: u8 = 64;
 /// Octets that a message may have whose end has not come.
 const PARTIAL_MAX: usize = 1 << 17;
+/// Octets that such messages of all far ends may have.
+const PARTIAL_ALL_MAX: usize = 64 << 20;
 
 /// What happened to a connection, as a speaker hears it from the runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct Carrier {
     frame: fn(&[u8]) -> Frame,
     streams: Streams<ConnId>,
     carried: BTreeMap<ConnId, Carrying>,
+    /// Octets of messages whose end has not come.
+    partial: usize,
     next: u32,
     heard: VecDeque<Carried>,
     received: u64,
@@ -91,13 +96,19 @@ impl Doors {
 impl Carrier {
     /// One whose messages `frame` cuts; `secret` is known to nobody else.
     #[must_use]
-    pub fn new(door: PacketDoor, frame: fn(&[u8]) -> Frame, secret: u64, most: usize) -> Self {
+    pub fn new(
+        door: PacketDoor,
+        frame: fn(&[u8]) -> Frame,
+        secret: &[u8; 16],
+        most: usize,
+    ) -> Self {
         Self {
             door,
             doors: Doors::SHUT,
             frame,
-            streams: Streams::new(secret, most),
+            streams: Streams::new(secret, most, WAITING_ALL_MAX),
             carried: BTreeMap::new(),
+            partial: 0,
             next: 0,
             heard: VecDeque::new(),
             received: 0,
@@ -189,15 +200,18 @@ impl Carrier {
         for flow in std::mem::take(&mut wanted.opens) {
             self.open(now, flow, &from);
         }
-        for (flow, octets) in wanted.sends() {
-            self.streams.write(flow.conn, octets);
+        for (at, (flow, octets)) in wanted.sends().enumerate() {
+            match wanted.shared(at) {
+                Some(octets) => self.streams.write_shared(flow.conn, octets.clone()),
+                None => self.streams.write(flow.conn, octets),
+            }
         }
         for flow in std::mem::take(&mut wanted.closes) {
             let is_it = |it: &Carrying| it.begins && to(&it.flow) == to(&flow);
             let begun = || self.carried.iter().find(|(_, it)| is_it(it)).map(|(id, _)| *id);
             let known = Some(flow.conn).filter(|id| self.carried.contains_key(id));
             if let Some(id) = known.or_else(begun) {
-                self.carried.remove(&id);
+                self.forget(id);
                 self.streams.close(now, id);
             }
         }
@@ -212,13 +226,23 @@ impl Carrier {
             let why = "no address of this router leads to it";
             return self.heard.push_back(Carried::Down(flow, why));
         };
-        self.next = self.next.wrapping_add(1).max(1);
-        let id = ConnId(self.next);
+        let Some(id) = self.number() else {
+            return self.heard.push_back(Carried::Down(flow, text(None)));
+        };
         let terms = terms(&self.doors.guards, flow.remote.ip());
         let local = SocketAddr::new(own, 0);
         let flow = Flow { conn: id, local, ..flow };
         self.carried.insert(id, Carrying { flow, begins: true, partial: Vec::new() });
         self.streams.open(now, id, (table, own), flow.remote, terms);
+    }
+
+    /// A number that no connection has.
+    fn number(&mut self) -> Option<ConnId> {
+        (0..=self.streams.len()).find_map(|_| {
+            self.next = self.next.wrapping_add(1).max(1);
+            let id = ConnId(self.next);
+            self.streams.ends(id).is_none().then_some(id)
+        })
     }
 
     /// Lets time pass.
@@ -285,15 +309,22 @@ impl Carrier {
     }
 
     fn ended(&mut self, id: ConnId, why: &'static str) {
-        if let Some(it) = self.carried.remove(&id) {
+        if let Some(it) = self.forget(id) {
             self.heard.push_back(Carried::Down(it.flow, why));
         }
+    }
+
+    fn forget(&mut self, id: ConnId) -> Option<Carrying> {
+        let it = self.carried.remove(&id)?;
+        self.partial -= it.partial.len();
+        Some(it)
     }
 
     /// Cuts a stream as the runtime does.
     fn octets(&mut self, now: Time, id: ConnId, octets: Vec<u8>) {
         let Some(it) = self.carried.get_mut(&id) else { return };
         let mut buffer = std::mem::take(&mut it.partial);
+        self.partial -= buffer.len();
         buffer.extend(octets);
         let mut from = 0;
         let broken = loop {
@@ -315,7 +346,16 @@ impl Carrier {
             self.streams.close(now, id);
             return self.ended(id, why);
         }
+        self.partial += buffer.len();
         it.partial = buffer;
+        if self.partial > PARTIAL_ALL_MAX {
+            // Whoever has the longest of them is given up.
+            let longest = self.carried.iter().max_by_key(|(_, it)| it.partial.len());
+            if let Some(id) = longest.map(|(id, _)| *id) {
+                self.streams.close(now, id);
+                self.ended(id, "too many messages have no end");
+            }
+        }
     }
 
     /// Closes the door: who made it forgets it.

@@ -11,14 +11,24 @@
 //! ```
 //! What far ends must prove is looked at before anything else: signatures (RFC 2385), and how near
 //! they are (RFC 5082).
+//!
+//! SYNs that nobody follows up keep nobody away: those of a share of their own are remembered, more
+//! are answered by numbers that prove themselves when they come back. What stands, or was asked for
+//! here, makes way for nothing. Each segment costs a few searches, however many connections there
+//! are.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod carrier;
+mod numbers;
 mod packet;
+mod shares;
+mod stream;
 mod streams;
+mod waiting;
 
 pub use carrier::{Carried, Carrier, CarrierTally, Doors};
 pub use packet::{Arrived, Ends, Leaving, write};
-pub use streams::{Event, Streams, Terms};
+pub use stream::Terms;
+pub use streams::{Event, Streams, Tally, WAITING_ALL_MAX};

@@ -1,39 +1,26 @@
 //! Connections, segment by segment: those that the function asks for, and those that come from far
 //! ends that it lets begin.
 
+use crate::numbers::{MSS, Numbers};
 use crate::packet::{Arrived, Ends, Leaving};
-use machine::identity::mix;
+use crate::shares::{Far, OF_ONE_MAX, Shares};
+use crate::stream::{CLOSING, Stream, Terms};
+use bytes::Bytes;
 use machine::{Duration, Time};
-use runtime::Secret;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use tcp::{Connection, QUEUE_MAX, Segment, State, Why, is_signed, sign};
+use tcp::{Connection, Segment, State, Why, sign};
 
-/// What one segment carries: with its headers and its signature it fits 1,500 octets, and tunnels
-/// around them.
-const MSS: u16 = 1_380;
-/// Connections of one far end at most.
-const OF_ONE_MAX: usize = 4;
 /// Octets that wait for a far end that takes none.
 const WAITING_MAX: usize = 64 << 20;
-/// One that was closed passes what was on its way for so long.
-const CLOSING: Duration = Duration::from_secs(30);
-/// The first numbers of a connection follow a clock of 4 µs (RFC 9293 §3.4.1).
-const TICK_NS: u64 = 4_000;
+/// Octets that wait for all far ends, those left out that several have in common: whoever has them
+/// bounds them.
+pub const WAITING_ALL_MAX: usize = 256 << 20;
+/// For so long after the last answer to a SYN that nobody remembers one may come back.
+const ANSWERED: Duration = Duration::from_secs(128);
 /// Ports of connections that begin here: as many as there are from the first one on.
 const PORT_MIN: u16 = 49_152;
 const PORTS: u64 = 16_384;
-
-/// What the far end of a connection must prove, and how far our segments go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
-    /// The hop limit of what leaves.
-    pub hop_limit: u8,
-    /// The least one that is taken (RFC 5082).
-    pub hop_limit_min: u8,
-    /// The key of all segments (RFC 2385).
-    pub key: Option<Secret>,
-}
 
 /// What happened to a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,20 +37,17 @@ pub enum Event<K> {
     Closed(K, Option<Why>),
 }
 
-#[derive(Debug)]
-struct Stream {
-    ends: Ends,
-    connection: Connection,
-    terms: Terms,
-    /// It was asked for here.
-    is_own: bool,
-    /// It has been told to stand.
-    stands: bool,
-    waiting: VecDeque<u8>,
-    /// Nobody is told of it any more; it is given up then.
-    gone: Option<Time>,
-    /// When it is looked at.
-    armed: Option<Time>,
+/// What has been counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// SYNs that were answered and not remembered, since too many were.
+    pub answered: u64,
+    /// Connections that came of these.
+    pub proven: u64,
+    /// Connections that were given up since too much waited for all together.
+    pub relieved: u64,
+    /// Connections that were looked at, for whatever came or was to be done.
+    pub looks: u64,
 }
 
 /// The connections, by numbers that the function gives.
@@ -75,31 +59,51 @@ pub struct Streams<K> {
     touched: BTreeSet<K>,
     /// When which is looked at.
     times: BTreeSet<(Time, K)>,
+    /// Those that nobody is told of any more, in the order of their end.
+    closing: BTreeSet<(Time, K)>,
+    shares: Shares,
     most: usize,
-    secret: u64,
+    numbers: Numbers,
     turn: u64,
     packet: u16,
-    /// Answers to segments of no connection.
+    /// When a SYN was last answered and not remembered.
+    answered: Option<Time>,
+    /// Octets that wait, but for those that several far ends have in common.
+    waiting: usize,
+    waiting_max: usize,
+    /// What leaves of no connection.
     strays: Vec<(Ends, Terms, Vec<u8>)>,
     /// Those that there was no room for.
     refused: Vec<K>,
+    tally: Tally,
+}
+
+fn far(ends: &Ends) -> Far {
+    (ends.table, ends.far.ip())
 }
 
 impl<K: Ord + Copy> Streams<K> {
-    /// So many connections at most.
+    /// So many connections at most, beside those that have not got beyond their SYN, and so many
+    /// octets that wait for all; `secret` is drawn at random, and known to nobody else.
     #[must_use]
-    pub const fn new(secret: u64, most: usize) -> Self {
+    pub fn new(secret: &[u8; 16], most: usize, waiting_max: usize) -> Self {
         Self {
             all: BTreeMap::new(),
             by_ends: BTreeMap::new(),
             touched: BTreeSet::new(),
             times: BTreeSet::new(),
+            closing: BTreeSet::new(),
+            shares: Shares::new(),
             most,
-            secret,
+            numbers: Numbers::new(secret),
             turn: 0,
             packet: 0,
+            answered: None,
+            waiting: 0,
+            waiting_max,
             strays: Vec::new(),
             refused: Vec::new(),
+            tally: Tally::default(),
         }
     }
 
@@ -115,24 +119,22 @@ impl<K: Ord + Copy> Streams<K> {
         self.all.is_empty()
     }
 
-    /// A number of these ends that nobody guesses.
-    fn keyed(&self, ends: &Ends) -> u64 {
-        let address = |ip: IpAddr| match ip {
-            IpAddr::V4(ip) => u64::from(u32::from(ip)),
-            IpAddr::V6(ip) => {
-                let [high, low] = machine::narrow::halves(u128::from(ip));
-                mix(high ^ mix(low))
-            }
-        };
-        let ports = u64::from(ends.own.port()) << 16 | u64::from(ends.far.port());
-        let words = [ends.table.into(), address(ends.own.ip()), address(ends.far.ip()), ports];
-        words.into_iter().fold(mix(self.secret), |sum, word| mix(sum ^ word))
+    /// Those of them that have not got beyond the SYN of a far end.
+    #[must_use]
+    pub const fn beginning(&self) -> usize {
+        self.shares.begins()
     }
 
-    /// A first number, beyond those of all connections before between the same ends.
-    fn first(&self, now: Time, ends: &Ends) -> u32 {
-        let number = self.keyed(ends).wrapping_add(now.as_nanos() / TICK_NS);
-        u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0)
+    /// Octets that wait for all, but for those that several far ends have in common.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Makes a connection from an address of a table; what there is no room for is told to be no
@@ -140,26 +142,26 @@ impl<K: Ord + Copy> Streams<K> {
     pub fn open(&mut self, now: Time, id: K, from: (u32, IpAddr), to: SocketAddr, with: Terms) {
         let (table, from) = from;
         let ends = Ends { table, own: SocketAddr::new(from, 0), far: to };
-        let begin = self.keyed(&ends).wrapping_add(self.turn);
-        let free = (0..=OF_ONE_MAX as u64).find_map(|more| {
+        let begin = self.numbers.port(&ends).wrapping_add(self.turn);
+        let free = (0..=u64::from(OF_ONE_MAX)).find_map(|more| {
             let turn = begin.wrapping_add(more) % PORTS;
             let port = PORT_MIN + machine::narrow::at_most::<u16>(turn, 0);
             let ends = Ends { own: SocketAddr::new(from, port), ..ends };
             (!self.by_ends.contains_key(&ends)).then_some((ends, port))
         });
-        let Some((ends, port)) = free.filter(|_| self.all.len() < self.most) else {
+        let Some((ends, port)) = free.filter(|_| self.has_room()) else {
             return self.refused.push(id);
         };
         self.turn = self.turn.wrapping_add(1);
-        let connection = Connection::open(now, (port, to.port()), self.first(now, &ends), MSS);
-        self.begin(id, ends, connection, with, true);
+        let iss = self.numbers.first(now, &ends);
+        let connection = Connection::open(now, (port, to.port()), iss, MSS);
+        self.begin(id, Stream::new(ends, connection, with, true));
     }
 
-    fn begin(&mut self, id: K, ends: Ends, connection: Connection, terms: Terms, is_own: bool) {
-        let (stands, waiting, gone, armed) = (false, VecDeque::new(), None, None);
-        let it = Stream { ends, connection, terms, is_own, stands, waiting, gone, armed };
+    fn begin(&mut self, id: K, it: Stream) {
+        self.by_ends.insert(it.ends, id);
+        self.shares.add(far(&it.ends), it.begins);
         self.all.insert(id, it);
-        self.by_ends.insert(ends, id);
         self.touched.insert(id);
     }
 
@@ -168,9 +170,23 @@ impl<K: Ord + Copy> Streams<K> {
         if self.by_ends.get(&it.ends) == Some(&id) {
             self.by_ends.remove(&it.ends);
         }
+        self.shares.remove(far(&it.ends), it.begins);
         it.armed.map(|at| self.times.remove(&(at, id)));
+        it.gone.map(|at| self.closing.remove(&(at, id)));
+        self.waiting -= it.waiting.own();
         self.touched.remove(&id);
         Some(it)
+    }
+
+    /// Whether one more may stand: of those that nobody is told of any more the first one to end
+    /// makes way.
+    fn has_room(&mut self) -> bool {
+        if self.shares.stands() >= self.most
+            && let Some((_, id)) = self.closing.pop_first()
+        {
+            self.remove(id);
+        }
+        self.shares.stands() < self.most
     }
 
     /// A segment came; `may` says of ends that have no connection whether one may begin, under
@@ -186,57 +202,119 @@ impl<K: Ord + Copy> Streams<K> {
         if let Some((id, stream)) = known.and_then(|id| Some((id, self.all.get_mut(&id)?)))
             && !stream.connection.makes_way_for(&segment)
         {
+            self.tally.looks += 1;
             if !stream.terms.are_met(it) {
                 return None;
             }
             stream.connection.receive(now, &segment);
             self.touched.insert(id);
+            self.stands(id);
             return Some(());
         }
-        let (id, terms) = may(&it.ends).filter(|(_, terms)| terms.are_met(it))?;
-        match Connection::accept(now, &segment, self.first(now, &it.ends), MSS) {
-            Some(connection) if self.makes_room(it.ends.far.ip()) => {
-                if let Some(before) = known.filter(|before| *before != id) {
-                    // Whoever has it is told when it takes the next turn.
-                    self.by_ends.remove(&it.ends);
-                    self.touched.insert(before);
-                }
-                self.begin(id, it.ends, connection, terms, false);
-            }
-            _ => {
-                let mut octets = Vec::new();
-                let reset = segment.reset()?;
-                let ends = (it.ends.own.ip(), it.ends.far.ip());
-                if reset.write(ends, &mut octets) {
-                    self.strays.push((it.ends, terms, octets));
-                }
-            }
+        let may = may(&it.ends).filter(|(id, _)| !self.all.contains_key(id));
+        let (id, terms) = may.filter(|(_, terms)| terms.are_met(it))?;
+        match segment.is_first() {
+            true => self.asked(now, it.ends, &segment, (id, terms)),
+            false => self.proves(now, it.ends, &segment, (id, terms)),
         }
         Some(())
     }
 
-    /// Whether one more of a far end has room; one that has not got beyond its SYN makes way.
-    fn makes_room(&mut self, far: IpAddr) -> bool {
-        let of_one = || self.all.iter().filter(|(_, it)| it.ends.far.ip() == far);
-        let begins = |it: &Stream| it.connection.state() == State::SynReceived;
-        let oldest =
-            of_one().filter(|(_, it)| begins(it)).min_by_key(|(_, it)| it.connection.passed());
-        let oldest = oldest.map(|(id, _)| *id);
-        if of_one().count() < OF_ONE_MAX && self.all.len() < self.most {
-            return true;
+    /// One that a far end has begun may have got beyond its SYN.
+    fn stands(&mut self, id: K) {
+        let Some(it) = self.all.get(&id).filter(|it| it.begins) else { return };
+        if it.connection.state() == State::SynReceived {
+            return;
         }
-        oldest.is_some_and(|id| self.remove(id).is_some())
+        let far = far(&it.ends);
+        let may = self.shares.may_stand(far) && self.has_room();
+        let Some(it) = self.all.get_mut(&id) else { return };
+        it.begins = false;
+        self.shares.remove(far, true);
+        self.shares.add(far, false);
+        if !may {
+            it.connection.abort();
+        }
+    }
+
+    /// A far end asks for a connection: it is remembered where that takes no more than its share,
+    /// else answered alone.
+    fn asked(&mut self, now: Time, ends: Ends, syn: &Segment<'_>, (id, terms): (K, Terms)) {
+        if let Some(before) = self.by_ends.remove(&ends) {
+            // Whoever has it is told when it takes the next turn.
+            self.touched.insert(before);
+        }
+        if !(self.shares.may_stand(far(&ends)) && self.has_room()) {
+            return self.stray(ends, terms, syn.reset());
+        }
+        if !self.shares.may_begin(far(&ends)) {
+            self.answered = Some(now);
+            self.tally.answered += 1;
+            let iss = self.numbers.cookie(now, &ends, syn);
+            return self.stray(ends, terms, Some(syn.answer(iss, MSS)));
+        }
+        let iss = self.numbers.first(now, &ends);
+        if let Some(connection) = Connection::accept(now, syn, iss, MSS) {
+            self.begin(id, Stream::new(ends, connection, terms, false));
+        }
+    }
+
+    /// A segment of no connection, which may prove that its SYN was answered.
+    fn proves(&mut self, now: Time, ends: Ends, it: &Segment<'_>, (id, terms): (K, Terms)) {
+        let answered = self.answered.is_some_and(|at| now.since(at) < ANSWERED);
+        let size = answered.then(|| self.numbers.proven(now, &ends, it)).flatten();
+        let connection = size.and_then(|size| Connection::resume(now, it, (MSS, size)));
+        match connection.filter(|_| self.shares.may_stand(far(&ends)) && self.has_room()) {
+            Some(connection) => {
+                self.tally.proven += 1;
+                self.begin(id, Stream::new(ends, connection, terms, false));
+            }
+            None => self.stray(ends, terms, it.reset()),
+        }
+    }
+
+    /// Something leaves of no connection.
+    fn stray(&mut self, ends: Ends, terms: Terms, segment: Option<Segment<'_>>) {
+        let mut octets = Vec::new();
+        if segment.is_some_and(|it| it.write((ends.own.ip(), ends.far.ip()), &mut octets)) {
+            self.strays.push((ends, terms, octets));
+        }
     }
 
     /// Octets leave by a connection.
     pub fn write(&mut self, id: K, octets: &[u8]) {
+        self.append(id, octets.len(), |it| it.waiting.copy(octets));
+        if self.waiting > self.waiting_max {
+            self.relieve();
+        }
+    }
+
+    /// Octets leave by a connection that others have in common with it.
+    pub fn write_shared(&mut self, id: K, octets: Bytes) {
+        self.append(id, octets.len(), |it| it.waiting.share(octets));
+    }
+
+    fn append(&mut self, id: K, octets: usize, with: impl FnOnce(&mut Stream)) {
         let Some(stream) = self.all.get_mut(&id).filter(|it| it.gone.is_none()) else { return };
-        if stream.waiting.len() + octets.len() > WAITING_MAX {
+        if stream.waiting.len() + octets > WAITING_MAX {
             stream.connection.abort();
         } else {
-            stream.waiting.extend(octets);
+            let before = stream.waiting.own();
+            with(stream);
+            self.waiting += stream.waiting.own() - before;
         }
         self.touched.insert(id);
+    }
+
+    /// Too much waits for all together: whoever has the most of it is given up.
+    fn relieve(&mut self) {
+        self.tally.looks += self.all.len() as u64;
+        let most = self.all.iter_mut().max_by_key(|(_, it)| it.waiting.own());
+        let Some((id, it)) = most else { return };
+        self.waiting -= std::mem::take(&mut it.waiting).own();
+        it.connection.abort();
+        self.tally.relieved += 1;
+        self.touched.insert(*id);
     }
 
     /// A connection is closed: what waits leaves first. Nothing is told of it any more.
@@ -255,6 +333,7 @@ impl<K: Ord + Copy> Streams<K> {
         while let Some((_, id)) = self.times.first().copied().filter(|it| it.0 <= now) {
             self.times.pop_first();
             let Some(stream) = self.all.get_mut(&id) else { continue };
+            self.tally.looks += 1;
             stream.armed = None;
             stream.connection.tick(now);
             if stream.gone.is_some_and(|at| at <= now) {
@@ -288,7 +367,11 @@ impl<K: Ord + Copy> Streams<K> {
         let mut over = Vec::new();
         for id in std::mem::take(&mut self.touched) {
             let Some(stream) = self.all.get_mut(&id) else { continue };
+            self.tally.looks += 1;
+            let before = stream.waiting.own();
             stream.take(id, &mut events);
+            self.waiting -= before - stream.waiting.own();
+            stream.gone.map(|at| self.closing.insert((at, id)));
             let mut segment = Vec::new();
             let between = (stream.ends.own.ip(), stream.ends.far.ip());
             while stream.connection.next(now, between, &mut segment) {
@@ -325,51 +408,5 @@ impl<K: Ord + Copy> Streams<K> {
     pub fn shown(&self, id: K) -> Option<(State, usize)> {
         let it = self.all.get(&id)?;
         Some((it.connection.state(), it.waiting.len() + it.connection.waiting()))
-    }
-}
-
-impl Terms {
-    /// Whether a segment proves what it must.
-    fn are_met(&self, it: &Arrived<'_>) -> bool {
-        let between = (it.ends.far.ip(), it.ends.own.ip());
-        let is_near = it.hop_limit >= self.hop_limit_min;
-        is_near && self.key.as_ref().is_none_or(|key| is_signed(between, key.reveal(), it.octets))
-    }
-}
-
-impl Stream {
-    /// Gives the connection what waits, as far as it has room, and closes it behind that; how many
-    /// octets it took.
-    fn feed(&mut self) -> usize {
-        let room = QUEUE_MAX.saturating_sub(self.connection.waiting()).min(self.waiting.len());
-        if room > 0 && self.stands {
-            let some: Vec<u8> = self.waiting.drain(..room).collect();
-            self.connection.send(&some);
-        }
-        if self.gone.is_some() && self.waiting.is_empty() {
-            self.connection.close();
-        }
-        if self.stands { room } else { 0 }
-    }
-
-    fn take<K: Copy>(&mut self, id: K, events: &mut Vec<Event<K>>) {
-        let begins = matches!(self.connection.state(), State::SynSent | State::SynReceived);
-        let is_new = !self.stands && !begins && self.connection.why().is_none();
-        if is_new && self.gone.is_none() {
-            self.stands = true;
-            events.push(if self.is_own { Event::Connected(id) } else { Event::Accepted(id) });
-        }
-        let octets = std::mem::take(self.connection.incoming());
-        if !octets.is_empty() && self.gone.is_none() {
-            events.push(Event::Octets(id, octets));
-        }
-        if self.connection.is_half_closed() && self.gone.is_none() {
-            events.push(Event::Closed(id, Some(Why::Ended)));
-            self.gone = Some(self.connection.passed() + CLOSING);
-        }
-        let written = self.feed();
-        if written > 0 && self.gone.is_none() {
-            events.push(Event::Written(id, written, self.waiting.len()));
-        }
     }
 }

@@ -387,6 +387,11 @@ pub(crate) struct Speaking {
     has_more: bool,
 }
 
+/// A secret of its connections, which numbers that strangers see say nothing of.
+fn secret(seed: &Seed) -> [u8; 16] {
+    machine::KeyedHash::derive(&seed.random, b"streams of bgp")
+}
+
 /// What the tables are told of this router.
 fn tables(section: &Bgp, seed: u64, speaker: &Speaker) -> rib::Settings {
     rib::Settings {
@@ -418,7 +423,7 @@ impl Speaking {
             has_more: false,
             function: pe.name.clone(),
             rib,
-            carrier: Carrier::new(door, frame, number(16), CONNECTIONS_MAX),
+            carrier: Carrier::new(door, frame, &secret(seed), CONNECTIONS_MAX),
             places: Places::default(),
             wanted: Effects::default(),
             section: section.clone(),

@@ -66,6 +66,62 @@ fn a_refused_connection_and_an_old_answer_are_told_apart() {
 }
 
 #[test]
+fn a_syn_before_the_answer_to_ours_is_answered_and_changes_nothing() {
+    let now = Time::ZERO;
+    let mut end = Connection::open(now, (6_200, 5_062), 100, 1_200);
+    let mut octets = Vec::new();
+    let mut next = |end: &mut Connection| {
+        octets.clear();
+        let leaves = end.next(now, crate::world::ENDS, &mut octets);
+        leaves.then(|| {
+            let it = Segment::read(&octets).unwrap();
+            (it.seq, it.ack, it.flags)
+        })
+    };
+    let both = Flags::SYN.and(Flags::ACK);
+    assert_eq!(next(&mut end), Some((100, 0, Flags::SYN)));
+    let answers = (0..1_000).filter(|number| {
+        end.receive(now, &segment(*number, 0, Flags::SYN));
+        assert_eq!(end.state(), State::SynSent);
+        let answer = next(&mut end);
+        assert!(answer.is_none_or(|it| it == (100, number + 1, both)));
+        answer.is_some()
+    });
+    assert_eq!(answers.count(), 10, "and that not for ever");
+    // It is neither ended nor begun by who does not know our number.
+    end.receive(now, &segment(1_000, 0, Flags::RST));
+    end.receive(now, &segment(1_000, 99, Flags::ACK));
+    assert_eq!(
+        (end.state(), next(&mut end).map(|it| it.2)),
+        (State::SynSent, Some(Flags::RST.and(Flags::ACK)))
+    );
+    end.receive(now, &segment(7_000, 101, both));
+    assert_eq!((end.state(), next(&mut end)), (State::Established, Some((101, 7_001, Flags::ACK))));
+}
+
+#[test]
+fn a_connection_goes_on_from_an_answer_that_nobody_remembers() {
+    let now = Time::ZERO;
+    let answer = segment(7, 0, Flags::SYN).answer(1_000, 1_200);
+    assert_eq!((answer.seq, answer.ack, answer.mss), (1_000, 8, Some(1_200)));
+    for flags in [Flags::SYN, Flags::RST, Flags::SYN.and(Flags::ACK), Flags::PSH] {
+        assert!(Connection::resume(now, &segment(8, 1_001, flags), (1_200, 536)).is_none());
+    }
+    // The acknowledgment itself may be lost: what comes next says as much.
+    for payload in [&b""[..], b"octets"] {
+        let ack = Segment { payload, ..segment(8, 1_001, Flags::ACK) };
+        let mut end = Connection::resume(now, &ack, (1_200, 536)).unwrap();
+        assert_eq!((end.state(), &end.incoming()[..]), (State::Established, payload));
+        assert!(end.send(&[1; 2_000]));
+        let mut octets = Vec::new();
+        assert!(end.next(now, crate::world::ENDS, &mut octets));
+        let it = Segment::read(&octets).unwrap();
+        assert_eq!((it.seq, it.ack, it.payload.len()), (1_001, 8 + payload.len() as u32, 536));
+        assert_eq!(it.source, 6_200);
+    }
+}
+
+#[test]
 fn whatever_comes_memory_is_bounded_and_the_machine_stops() {
     for seed in 0..300 {
         let mut draw = Draw::new(seed);

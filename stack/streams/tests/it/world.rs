@@ -5,18 +5,29 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use streams::{Arrived, Ends, Event, Streams, Terms, write};
+use streams::{Arrived, Ends, Event, Leaving, Streams, Terms, write};
+use tcp::Segment;
 
 pub const PORT: u16 = 179;
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 pub const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 pub const HERE6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 pub const THERE6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2));
-const TABLE: u32 = 7;
+pub const TABLE: u32 = 7;
+/// Connections, and octets that wait, of a side at most.
+pub const CONNECTIONS: usize = 100;
+pub const WAITING: usize = 1 << 21;
+/// Numbers of connections that come follow this one.
+pub const ACCEPTED: u32 = 1_000_000;
 const DELAY: Duration = Duration::from_millis(2);
 
 pub fn open() -> Terms {
     Terms { hop_limit: 255, hop_limit_min: 0, key: None }
+}
+
+/// Few connections, few octets.
+fn streams(seed: u64) -> Streams<u32> {
+    Streams::new(&u128::from(seed).to_le_bytes(), CONNECTIONS, WAITING)
 }
 
 pub struct World {
@@ -28,6 +39,8 @@ pub struct World {
     pub terms: Terms,
     /// The first side hears nothing.
     pub is_deaf: bool,
+    /// The last segment that left.
+    pub last: Vec<u8>,
     flying: VecDeque<(Time, usize, Vec<u8>)>,
     random: ChaCha8Rng,
     loss: u64,
@@ -38,11 +51,12 @@ impl World {
     pub fn new(seed: u64, loss: u64) -> Self {
         Self {
             now: Time::from_millis(1_000_000),
-            ends: [Streams::new(seed, 100), Streams::new(seed ^ 99, 100)],
+            ends: [streams(seed), streams(seed ^ 99)],
             told: [Vec::new(), Vec::new()],
             sent: [0; 2],
             terms: open(),
             is_deaf: false,
+            last: Vec::new(),
             flying: VecDeque::new(),
             random: ChaCha8Rng::seed_from_u64(seed),
             loss,
@@ -56,14 +70,16 @@ impl World {
 
     /// A side knows nothing any more.
     pub fn restart(&mut self, side: usize) {
-        self.ends[side] = Streams::new(1_234, 100);
+        self.ends[side] = streams(1_234);
     }
 
     fn take(&mut self, side: usize) {
         let (now, loss) = (self.now, self.loss);
         let (flying, random, sent) = (&mut self.flying, &mut self.random, &mut self.sent[side]);
+        let last = &mut self.last;
         let events = self.ends[side].take(now, |to, segment| {
             *sent += 1;
+            segment.clone_into(last);
             assert_eq!(to.ends.table, TABLE);
             write(to, segment, |header, part| {
                 if random.next_u64() % 1_000 >= loss {
@@ -107,9 +123,26 @@ impl World {
         let may = |ends: &Ends| {
             (side == 1 && ends.own.port() == PORT).then(|| {
                 *accepted += 1;
-                (*accepted, terms)
+                (*accepted + ACCEPTED, terms)
             })
         };
         self.ends[side].arrived(self.now, &it, may);
+    }
+
+    /// A packet of anybody comes to a side.
+    pub fn forge(&mut self, side: usize, ends: (SocketAddr, SocketAddr), segment: Segment<'_>) {
+        let (source, destination) = (ends.0.port(), ends.1.port());
+        let segment = Segment { source, destination, ..segment };
+        let mut octets = Vec::new();
+        assert!(segment.write((ends.0.ip(), ends.1.ip()), &mut octets));
+        let to = Leaving {
+            ends: Ends { table: TABLE, own: ends.0, far: ends.1 },
+            hop_limit: 255,
+            id: 1,
+        };
+        let mut packet = Vec::new();
+        write(&to, &octets, |header, part| packet = [header, part].concat());
+        self.arrive(side, &packet);
+        self.take(side);
     }
 }
