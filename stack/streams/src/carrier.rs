@@ -197,6 +197,15 @@ impl Carrier {
         wanted: &mut Effects,
         from: impl Fn(&Flow) -> Option<(u32, IpAddr)>,
     ) {
+        let closes = std::mem::take(&mut wanted.closes);
+        // Who connects again, in one turn, gives up first what has not come to stand.
+        for flow in &closes {
+            let is_it = |it: &Carrying| it.begins && to(&it.flow) == to(flow);
+            let begun = self.carried.iter().find(|(_, it)| is_it(it)).map(|(id, _)| *id);
+            if let Some(id) = begun.filter(|_| !self.carried.contains_key(&flow.conn)) {
+                self.close(now, id);
+            }
+        }
         for flow in std::mem::take(&mut wanted.opens) {
             self.open(now, flow, &from);
         }
@@ -206,16 +215,18 @@ impl Carrier {
                 None => self.streams.write(flow.conn, octets),
             }
         }
-        for flow in std::mem::take(&mut wanted.closes) {
-            let is_it = |it: &Carrying| it.begins && to(&it.flow) == to(&flow);
-            let begun = || self.carried.iter().find(|(_, it)| is_it(it)).map(|(id, _)| *id);
-            let known = Some(flow.conn).filter(|id| self.carried.contains_key(id));
-            if let Some(id) = known.or_else(begun) {
-                self.forget(id);
-                self.streams.close(now, id);
+        for flow in closes {
+            if self.carried.contains_key(&flow.conn) {
+                self.close(now, flow.conn);
             }
         }
         wanted.clear();
+    }
+
+    /// Closes what the speaker wants to hear nothing of any more.
+    fn close(&mut self, now: Time, id: ConnId) {
+        self.forget(id);
+        self.streams.close(now, id);
     }
 
     fn open(&mut self, now: Time, flow: Flow, from: impl Fn(&Flow) -> Option<(u32, IpAddr)>) {
@@ -359,7 +370,7 @@ impl Carrier {
     }
 
     /// Closes the door: who made it forgets it.
-    pub fn close(&self, out: &mut Effects) {
+    pub fn end(&self, out: &mut Effects) {
         self.door.close(out);
     }
 }

@@ -244,7 +244,8 @@ impl<K: Ord + Copy> Streams<K> {
             // Whoever has it is told when it takes the next turn.
             self.touched.insert(before);
         }
-        if !(self.shares.may_stand(far(&ends)) && self.has_room()) {
+        let may_have_room = self.shares.stands() < self.most || !self.closing.is_empty();
+        if !(self.shares.may_stand(far(&ends)) && may_have_room) {
             return self.stray(ends, terms, syn.reset());
         }
         if !self.shares.may_begin(far(&ends)) {

@@ -612,7 +612,7 @@ impl Speaking {
     /// It ends: peers hear it, and the door is closed.
     fn end(mut self, now: Time, out: &mut Effects) {
         self.drain(now, false, out);
-        self.carrier.close(out);
+        self.carrier.end(out);
     }
 
     fn answer(&mut self, now: Time, ask: &Ask, out: &mut Effects) -> Option<Answered> {

@@ -1,6 +1,7 @@
 //! Two ends whose packets pass a link that loses some: what they carry arrives whole, and who
 //! proves nothing has no connection.
 
+mod carrier;
 mod floods;
 mod world;
 
