@@ -47,6 +47,7 @@ pub fn router(v4: &[Route], v6: &[Route]) -> Vec<Program> {
             mtu: MTU,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: nodes::program::Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

@@ -144,6 +144,7 @@ fn interface(index: u32, port: u16, outer: Option<u16>, mode: Mode) -> Program {
         mtu: 0,
         mac: None,
         mpls: port == 1,
+        transit_only: false,
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,

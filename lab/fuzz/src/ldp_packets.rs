@@ -18,6 +18,7 @@ const DOOR: PortId = PortId(3);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 646;
+const ECHOES: u16 = lspping::PORT;
 
 fn labels(now: Time) -> Option<Labels> {
     let text = r#"{ "router_id": "10.0.0.1", "hold_s": 60, "interface": [{ "name": "w" }] }"#;
@@ -64,11 +65,12 @@ fn segment(piece: &[u8]) -> Vec<u8> {
     if is_written { octets } else { Vec::new() }
 }
 
-/// A packet: as it stands, a datagram, or a segment.
+/// A packet: as it stands, a datagram of LDP or of echoes, or a segment.
 fn packet(kind: u8, piece: &[u8]) -> Vec<u8> {
     let group = Ipv4Addr::new(224, 0, 0, 2);
     let (protocol, destination, payload) = match kind % 3 {
         0 => return piece.to_vec(),
+        1 if kind & 8 != 0 => (UDP, OWN, udp([OTHER, OWN], [ECHOES, ECHOES], piece)),
         1 => (UDP, group, udp([OTHER, group], [PORT, PORT], piece)),
         _ => (TCP, OWN, segment(piece)),
     };

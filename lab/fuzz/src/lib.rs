@@ -35,6 +35,7 @@ pub mod keyed_changes;
 pub mod ldp_message;
 pub mod ldp_packets;
 pub mod ldp_speaker;
+pub mod lsp_message;
 pub mod m3ua_message;
 pub mod m3ua_process;
 pub mod manipulation_rules;
@@ -162,6 +163,7 @@ pub const TARGETS: &[Target] = &[
     target("ldp_message", ldp_message::run),
     target("ldp_packets", ldp_packets::run),
     target("ldp_speaker", ldp_speaker::run),
+    target("lsp_message", lsp_message::run),
     target("spf_changes", spf_changes::run),
     target("policy_attributes", policy_attributes::run),
     target("mrt_records", mrt_records::run),

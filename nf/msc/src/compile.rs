@@ -82,6 +82,7 @@ impl Compiler<'_> {
             mtu: 0,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

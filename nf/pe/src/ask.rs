@@ -1,9 +1,11 @@
 //! What the management side may ask: how the router stands, and whatever the forwarder knows.
 
+mod labels;
 mod section;
 
 pub(crate) use section::{RouteCounts, route_counts};
 
+use labels::{LabelRow, LabelSpaceRow};
 use section::{
     BridgeRow, CrossConnectRow, FilterRow, InterfaceRow, LearntRoutes, RouteRow, TableRow,
 };
@@ -17,8 +19,8 @@ use igp::ask::{
     IgpChangeRow, IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpPathRow, IgpRouteRow, IgpRow,
     IgpSpfRow, IgpTopologyRow,
 };
-use ldp_stack::Labels;
 use ldp_stack::ask::{LdpBindingRow, LdpNeighbourRow, LdpRow};
+use ldp_stack::{LSP, Labels};
 use machine::Time;
 use nodes::program::{BridgeMember, MacChange, MacLimit};
 use question::{Condition, Page, Parameter, Question, questions, rows};
@@ -172,6 +174,11 @@ questions! {
         let labels = it.learnt.labelled.labels.as_ref();
         labels.map_or_else(none, |ldp| ldp.binding_rows(asked.ask))
     };
+    /// Who gives labels of this router, and how many of them are given.
+    Ask "labels/space" [] -> Vec<LabelSpaceRow>, |it, _| Ok(it.label_space());
+    /// Labels that were given, and to what; a page at a time.
+    Ask "labels/given" [Parameter::number("label", "only this one"), SKIP, LIMIT]
+        -> Page<LabelRow>, |it, asked| it.labels_given(asked.ask);
     /// The next hops of BGP's routes, and how they are reached.
     Ask "bgp/next-hops" [] -> Vec<BgpNextHopRow>,
         |it, _| Ok(it.learnt.peering.next_hop_rows(it.dataplane.numbers()));
@@ -191,7 +198,7 @@ questions! {
 /// What a router may be asked: this control, and the forwarder through it.
 pub fn questions() -> Vec<Question> {
     let own = question::listed(QUESTIONS).chain(bgp_stack::ask::questions());
-    own.chain(dataplane::questions()).collect()
+    own.chain(ldp_stack::QUESTIONS).chain(dataplane::questions()).collect()
 }
 
 impl ProviderEdge {
@@ -205,6 +212,13 @@ impl ProviderEdge {
     ) -> Option<Answered> {
         match ask.path.strip_prefix(PLANE) {
             Some(path) => self.dataplane.question(now, path, ask, ticket, out),
+            None if ask.path.starts_with(LSP) => {
+                let none = || AskError::BadParameter("there is no LDP here".to_owned());
+                match &mut self.learnt.labelled.labels {
+                    Some(labels) => labels.probe(now, ask, ticket),
+                    None => Some(Err(none())),
+                }
+            }
             None => {
                 if ask.path == ALARMS {
                     self.dataplane.measure(now, out);

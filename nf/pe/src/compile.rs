@@ -155,7 +155,8 @@ impl Compiler<'_> {
                 mode,
                 mtu: interface.mtu.unwrap_or(0),
                 mac: interface.mac.as_deref().and_then(mac),
-                mpls: interface.mpls || self.speaks_ldp(interface),
+                mpls: interface.mpls || self.pe.speaks_ldp(interface),
+                transit_only: !interface.is_core(),
                 urpf: match interface.urpf {
                     config::Urpf::Off => Urpf::Off,
                     config::Urpf::Loose => Urpf::Loose,
@@ -185,11 +186,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether packets with labels come by an interface since LDP speaks there.
-    fn speaks_ldp(&self, it: &config::Interface) -> bool {
-        self.pe.ldp.as_ref().is_some_and(|ldp| ldp.speaks(&it.name))
-    }
-
     /// Protocols whose packets go up from an interface: those that are spoken there.
     fn spoken(&self, it: &config::Interface) -> Vec<program::Class> {
         let ospf = self.pe.ospf.iter().flat_map(|ospf| ospf.interfaces()).map(|(_, it)| it);
@@ -199,7 +195,7 @@ impl Compiler<'_> {
         let of = program::Class::OF_LINKS.into_iter().filter(|class| match class {
             program::Class::Ospf => ospf.is_some(),
             program::Class::Isis => isis.is_some(),
-            program::Class::Ldp => self.speaks_ldp(it),
+            program::Class::Ldp => self.pe.speaks_ldp(it),
             _ => ospf.is_some_and(|of| of.bfd.is_some()) || isis.is_some_and(|of| of.bfd.is_some()),
         });
         of.collect()

@@ -4,6 +4,7 @@ mod advertise;
 mod bgp;
 mod change;
 mod class;
+mod labels;
 mod read;
 mod service;
 mod validate;
@@ -18,6 +19,7 @@ pub use class::{
 };
 pub use dataplane::section::{Driver, ForwarderStart, OnExit, Port};
 pub(crate) use dataplane::section::{mac, network, port_range, prefix};
+pub(crate) use labels::{Claim, Giver};
 pub(crate) use read::{ethertype, ip_protocol, mac_prefix, tcp_flags};
 pub use service::{
     Bridge, ClassPolicer, CrossConnect, Filter, Incoming, Policer, PolicerKind, Protection,
@@ -102,6 +104,10 @@ pub struct Pe {
     /// What becomes of packets with a label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label: Vec<Incoming>,
+    /// The first and the last label that this router gives: those of this section, of LDP and of
+    /// VPNs are among them, and each has one giver. Absent: 16 to 1,048,575.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<[u32; 2]>,
     /// Cross-connects (VPWS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross_connect: Vec<CrossConnect>,
@@ -217,6 +223,10 @@ pub struct Interface {
     /// Packets with labels are taken.
     #[serde(default)]
     pub mpls: bool,
+    /// Routers of the core are there: labels of routing tables, bridges and pseudowires are taken,
+    /// and any below a label that is swapped. Absent: where it is of the global table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<bool>,
     /// Whether sources are checked: `off`, `loose` or `strict`.
     #[serde(default)]
     pub urpf: Urpf,

@@ -92,6 +92,7 @@ fn plane(is_six: bool) -> Plane {
             mtu: 0,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

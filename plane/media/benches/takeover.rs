@@ -99,6 +99,7 @@ fn plane(calls: u32) -> Plane {
             mtu: 0,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

@@ -1,6 +1,7 @@
 //! `inject`: packets from the host's side. With `Meta::transmit` set they are frames, ready to
 //! leave, or, if `GROUP_ADDRESSED`, IP packets to a group of that interface's link, whose frames
-//! are made here; without, IP packets that are routed in the table `Meta::vrf`.
+//! are made here; without, IP packets that are routed in the table `Meta::vrf`, or, where that is
+//! [`BEHIND_LABELS`], packets that begin with a label of this system's own.
 
 use crate::arcs::OUT;
 use crate::frame::{header, header_octets};
@@ -11,8 +12,12 @@ use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, HOSTED, OWN};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 
+/// No table: a packet goes on by its first label, as if it had come with it.
+pub const BEHIND_LABELS: u32 = u32::MAX;
+
 const TO_LOOKUP4: Edge = Edge(0);
 const TO_LOOKUP6: Edge = Edge(1);
+const TO_MPLS: Edge = Edge(2);
 const NEITHER: Reason = Reason(0);
 const NO_GROUP: Reason = Reason(1);
 const NOT_ROUTED: Reason = Reason(2);
@@ -39,7 +44,7 @@ impl Inject {
 
 impl Node for Inject {
     fn row(&self) -> Row {
-        Row::of("inject", &["ip4-lookup", "ip6-lookup"], REASONS)
+        Row::of("inject", &["ip4-lookup", "ip6-lookup", "mpls-input"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -64,6 +69,10 @@ impl Node for Inject {
                 _ if meta.transmit != 0 => {
                     meta.l3 = meta.offset + header_octets(interfaces.row(meta.transmit));
                     cx.next.start(OUT, &[*slot], cx.packets);
+                }
+                _ if meta.vrf == BEHIND_LABELS => {
+                    meta.vrf = 0;
+                    cx.next.to(TO_MPLS, *slot);
                 }
                 Some(4) if octets >= IP4 => cx.next.to(TO_LOOKUP4, *slot),
                 Some(6) if octets >= IP6 => cx.next.to(TO_LOOKUP6, *slot),

@@ -50,6 +50,8 @@ pub struct Row {
     pub input: Input,
     /// Whether it takes labels.
     pub mpls: bool,
+    /// Whether it takes none of services.
+    pub transit_only: bool,
     /// Whether sources are checked.
     pub urpf: Urpf,
     /// Whether it answers for others' addresses.
@@ -222,6 +224,7 @@ impl Interfaces {
         Some(Row {
             input: input(&interface.mode),
             mpls: interface.mpls,
+            transit_only: interface.transit_only,
             urpf: interface.urpf,
             proxy_arp: interface.proxy_arp,
             directed_broadcast: interface.directed_broadcast,
@@ -307,6 +310,7 @@ impl Interfaces {
         static NOTHING: Row = Row {
             input: Input::Nothing,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,
@@ -425,6 +429,7 @@ mod tests {
             mtu: 0,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

@@ -3,6 +3,7 @@
 //! the rest goes to the control plane with its class in `Meta::words[0]`.
 
 use crate::header::{ICMP, ICMP6, IP4, IP6, TCP, UDP, address6, long, word};
+use crate::mpls::echo;
 use crate::nd::{ON_LINK, came_from, speaker};
 use crate::program::Class;
 use crate::protection::{Asker, Connections, Standing, class};
@@ -127,7 +128,10 @@ pub(crate) fn from_afar(packet: &[u8], found: Transport, class: Class) -> Option
         Class::Ospf if is_four && !is_group(packet) && !matches!(hops, 1 | u8::MAX) => {
             Some(FROM_AFAR)
         }
-        Class::Ldp if found.protocol == UDP && is_four && !is_group(packet) => Some(NO_HELLO),
+        Class::Ldp if found.protocol == UDP && is_four && !is_group(packet) => {
+            let is_echo = word(packet, found.at + 2) == echo::PORT;
+            (!is_echo).then_some(NO_HELLO)
+        }
         _ => None,
     }
 }

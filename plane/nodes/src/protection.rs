@@ -21,6 +21,7 @@ pub use known::Known;
 
 use crate::bucket::{Rate, SharedBucket, mixed};
 use crate::header::{ICMP, ICMP6, TCP, UDP, word};
+use crate::mpls::echo;
 use crate::program::{Class, ProtectionRow};
 use machine::Time;
 use machine::narrow::slot;
@@ -218,6 +219,7 @@ pub fn class(protocol: u8, rest: &[u8]) -> Class {
         89 => Class::Ospf,
         TCP if has(179) => Class::Bgp,
         TCP | UDP if has(646) => Class::Ldp,
+        UDP if destination == echo::PORT => Class::Ldp,
         UDP if matches!(destination, 3_784 | 3_785 | 4_784) => Class::Bfd,
         TCP if destination == 22 || destination == 830 => Class::Management,
         UDP if destination == 161 => Class::Management,

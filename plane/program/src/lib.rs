@@ -287,6 +287,10 @@ pub struct Interface {
     /// Whether it takes packets with labels.
     #[serde(default)]
     pub mpls: bool,
+    /// Whether those labels alone are taken that are swapped or come off with nothing below: none
+    /// of a routing table, of a bridge or of another interface.
+    #[serde(default)]
+    pub transit_only: bool,
     /// Whether sources are checked.
     #[serde(default)]
     pub urpf: Urpf,

@@ -37,6 +37,7 @@ pub use door::{DoorEvent, DoorTally, PacketDoor};
 pub use editing::Edit;
 pub use forwarder::answer::questions;
 pub use metrics::{InterfaceMetric, NodeDropMetric, PortDropMetric, PortMetric, empty_tables};
+pub use nodes::inject::BEHIND_LABELS;
 pub use numbers::{Kind, Numbers};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 

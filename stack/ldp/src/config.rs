@@ -195,12 +195,6 @@ impl Ldp {
         }
     }
 
-    /// Whether a label is one that may be given.
-    #[must_use]
-    pub fn gives(&self, label: u32) -> bool {
-        (self.labels[0]..=self.labels[1]).contains(&label)
-    }
-
     /// What neighbours lose when `next` takes the place of this section: a sentence each.
     #[must_use]
     pub fn interruptions(&self, next: Option<&Self>) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! LDP as its function has it: what comes by the door, what time does, which labels prefixes have.
 
 use crate::config::Ldp;
+use crate::echo::Echoes;
 use dataplane::{DoorEvent, PacketDoor};
 use igp::Link;
 use igp::ip4::{self, Head, Packet};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use streams::{Arrived, Ends, Event, Streams, Terms, WAITING_ALL_MAX};
 
 /// The global table.
-const GLOBAL: u32 = 0;
+pub(crate) const GLOBAL: u32 = 0;
 /// Sessions lost that are remembered; more are counted alone.
 const LOST_MAX: usize = 256;
 /// Connections at most.
@@ -73,7 +74,7 @@ pub struct Labels {
     /// The door has been open.
     has_door: bool,
     /// Ways of prefixes as the speaker was told them; none: they are our own.
-    routes: BTreeMap<Prefix, Vec<NextHop>>,
+    pub(crate) routes: BTreeMap<Prefix, Vec<NextHop>>,
     pub(crate) forwards: BTreeMap<Prefix, Forward>,
     changed: BTreeSet<Prefix>,
     pub(crate) streams: Streams<ConnectionId>,
@@ -87,6 +88,7 @@ pub struct Labels {
     has_synchronized: bool,
     /// Numbers packets.
     packet: u16,
+    pub(crate) echoes: Echoes,
     pub(crate) tally: Tally,
 }
 
@@ -155,6 +157,7 @@ impl Labels {
             synchronized: BTreeSet::new(),
             has_synchronized: false,
             packet: 0,
+            echoes: Echoes::new(&machine::KeyedHash::derive(&start.random, b"echoes")),
             tally: Tally::default(),
         }
     }
@@ -265,11 +268,13 @@ impl Labels {
     fn arrive(&mut self, now: Time, record: PacketRecord, octets: &[u8], out: &mut Effects) {
         self.tally.received += 1;
         let packet = Packet::read(octets);
-        let is_read = packet.is_some_and(|it| match it.protocol {
-            ip4::UDP => self.datagram(now, record.interface, &it, out).is_some(),
-            ip4::TCP => self.is_meant(record, &it) && self.segment(now, octets).is_some(),
-            _ => false,
-        });
+        let is_echo = self.echo(now, record, octets, out).is_some();
+        let is_read = is_echo
+            || packet.is_some_and(|it| match it.protocol {
+                ip4::UDP => self.datagram(now, record.interface, &it, out).is_some(),
+                ip4::TCP => self.is_meant(record, &it) && self.segment(now, octets).is_some(),
+                _ => false,
+            });
         self.tally.unread += u64::from(!is_read);
         self.settle(now, out);
     }
@@ -320,13 +325,15 @@ impl Labels {
         self.speaker.tick(now, &mut wanted);
         self.follow(now, wanted, out);
         self.settle(now, out);
+        self.probes(now, out);
     }
 
     /// When [`Labels::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let all = [self.door.deadline(), self.speaker.deadline(), self.streams.deadline()];
-        all.into_iter().flatten().min()
+        let own = self.speaker.deadline().into_iter().chain(self.echoes.deadline());
+        let all = own.chain(self.door.deadline()).chain(self.streams.deadline());
+        all.min()
     }
 
     /// Gives the machine one input.
@@ -435,9 +442,8 @@ impl Labels {
             _ => PacketTo::Vrf(GLOBAL),
         };
         let datagram = ip4::udp([source, destination], [PORT, PORT], payload);
-        self.packet = self.packet.wrapping_add(1);
-        self.tally.sent += 1;
-        let head = Head { source, destination, ttl, protocol: ip4::UDP, id: self.packet };
+        let id = self.next_packet();
+        let head = Head { source, destination, ttl, protocol: ip4::UDP, id };
         let door = &mut self.door;
         ip4::write(&head, &datagram, u16::MAX, |header, part| {
             door.send(out, to, |into| {
@@ -445,6 +451,13 @@ impl Labels {
                 into.extend_from_slice(part);
             });
         });
+    }
+
+    /// The number of the next packet, which is counted.
+    pub(crate) const fn next_packet(&mut self) -> u16 {
+        self.packet = self.packet.wrapping_add(1);
+        self.tally.sent += 1;
+        self.packet
     }
 
     fn session(&mut self, now: Time, peer: LdpId, is_up: bool) {
@@ -501,6 +514,11 @@ impl Labels {
     #[must_use]
     pub const fn heard(&self) -> u64 {
         self.tally.heard
+    }
+
+    /// Prefixes and the labels that they have here.
+    pub fn bindings(&self) -> impl Iterator<Item = (Prefix, u32)> {
+        self.speaker.bindings()
     }
 
     /// All of these.

@@ -14,9 +14,11 @@
 
 pub mod ask;
 pub mod config;
+mod echo;
 mod labels;
 mod metrics;
 
+pub use echo::{LSP, LspStepRow, QUESTIONS};
 pub use labels::{Forward, Labels, Start, classes};
 pub use ldp::{IMPLICIT_NULL, LabelHop, NextHop, Prefix};
 pub use metrics::{DiscardMetric, Metric, Shown, empty_tables};

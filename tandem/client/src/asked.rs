@@ -176,7 +176,7 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
 }
 
 /// Whose a question is, by its first word; what many kinds have is not here.
-const OWNERS: [(&str, &str); 23] = [
+const OWNERS: [(&str, &str); 25] = [
     ("applications", SGC),
     ("bgp", "route reflectors ([[rr]]) and provider edges ([[pe]])"),
     ("blacklist", SSC),
@@ -186,8 +186,10 @@ const OWNERS: [(&str, &str); 23] = [
     ("igp", "provider edges ([[pe]])"),
     ("ims", SSC),
     ("ipsec", SSC),
+    ("labels", "provider edges ([[pe]])"),
     ("ldp", "provider edges ([[pe]])"),
     ("limits", SSC),
+    ("lsp", "provider edges ([[pe]])"),
     ("m3ua", SGC),
     ("media", "media controllers ([[msc]])"),
     ("next-hops", "session controllers ([[ssc]]) and centres of messages ([[ipsmgw]])"),

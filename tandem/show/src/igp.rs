@@ -194,3 +194,40 @@ pub const LDP_BINDINGS: Listing = Listing::new(
         plain("remote", "REMOTE"),
     ],
 );
+
+/// Who gives labels.
+pub const LABEL_SPACE: Listing = Listing::new(
+    "nobody gives labels",
+    &[
+        plain("function", "FUNCTION"),
+        plain("giver", "GIVER"),
+        firm("first", "FIRST"),
+        firm("last", "LAST"),
+        plain("given", "GIVEN"),
+        plain("key", "KEY").yields(1),
+    ],
+);
+
+/// Labels that were given.
+pub const LABELS: Listing = Listing::new(
+    "no label was given",
+    &[
+        plain("function", "FUNCTION"),
+        firm("label", "LABEL"),
+        plain("giver", "GIVER"),
+        plain("of", "OF"),
+    ],
+);
+
+/// Requests along a path of labels.
+pub const LSP: Listing = Listing::new(
+    "nothing was sent",
+    &[
+        plain("function", "FUNCTION"),
+        plain("number", "NUMBER"),
+        plain("hops", "HOPS"),
+        firm("from", "FROM"),
+        plain("said", "SAID"),
+        plain("micros", "MICROSECONDS"),
+    ],
+);

@@ -18,6 +18,7 @@ mod services;
 mod shared;
 mod sipp;
 mod tracked;
+mod vpn;
 mod web;
 
 use attack::Namespace;

@@ -48,6 +48,8 @@ rows! {
         cross_connect: Option<String>,
         addresses: Vec<String>,
         mpls: bool,
+        /// Labels of services are taken there.
+        core: bool,
         filter_in: Vec<String>,
         filter_out: Vec<String>,
         policer_in: Option<String>,
@@ -173,7 +175,7 @@ fn number(ask: &Ask, key: &str, default: usize) -> Result<usize, AskError> {
 }
 
 /// `limit` rows of so many from `skip` on; `next` is where the next page begins, if there is one.
-fn page<T>(ask: &Ask, total: usize, row: impl Fn(usize) -> T) -> Asked<T> {
+pub(super) fn page<T>(ask: &Ask, total: usize, row: impl Fn(usize) -> T) -> Asked<T> {
     let skip = number(ask, "skip", 0)?.min(total);
     let limit = number(ask, "limit", ROWS)?.min(ROWS_MAX);
     let end = (skip + limit).min(total);
@@ -207,6 +209,7 @@ fn interface(pe: &Pe, it: &config::Interface) -> InterfaceRow {
         cross_connect: connect.map(|connect| connect.name.clone()),
         addresses: it.addresses.clone(),
         mpls: it.mpls,
+        core: it.is_core(),
         filter_in: it.filter_in.clone(),
         filter_out: it.filter_out.clone(),
         policer_in: it.policer_in.clone(),

@@ -229,6 +229,18 @@ impl Bgp {
         }
     }
 
+    /// Peers of other ASes.
+    pub(super) fn outsiders(&self) -> Vec<(&str, IpAddr)> {
+        let of_group = |name: &String| self.group.iter().find(|it| it.name == *name);
+        let is_other = |it: &&Peer| {
+            let group = it.group.as_ref().and_then(of_group);
+            let any = it.any_asn.is_some() || group.is_some_and(|it| it.any_asn.is_some());
+            let asn = it.asn.or(group.and_then(|it| it.asn));
+            any || asn.is_some_and(|asn| asn != self.asn)
+        };
+        self.peer.iter().filter(is_other).map(|it| (&*it.name, it.address)).collect()
+    }
+
     fn validate_own(&self, issues: &mut Vec<Issue>) {
         if self.cluster.is_some_and(|cluster| cluster.is_unspecified()) {
             let hint = "remove it: the BGP Identifier is taken then";

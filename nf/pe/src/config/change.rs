@@ -28,7 +28,8 @@ impl Pe {
         needs
     }
 
-    /// Subnets that two interfaces of one routing table have: packets to them leave by one of both.
+    /// What may be, and is perhaps not meant: subnets that two interfaces of one routing table have
+    /// (packets to them leave by one of both), labels that others than the core may send.
     #[must_use]
     pub fn advice(&self) -> Vec<Issue> {
         let mut seen: Vec<(Option<&str>, (IpAddr, u8), &str)> = Vec::new();
@@ -52,6 +53,7 @@ impl Pe {
                 seen.push((vrf, subnet, &interface.name));
             }
         }
+        self.advise_labels(&mut found);
         found
     }
 

@@ -4,6 +4,7 @@ mod advertise;
 mod class;
 mod filter;
 
+use super::labels::LABEL_MAX;
 use super::{Pe, Tunnel, Via, prefix};
 use crate::compile::GLOBAL;
 use crate::hops::subnet_of;
@@ -14,10 +15,6 @@ use nodes::program::Class;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Labels that have a meaning of their own are below (RFC 3032 §2.1).
-const LABEL_MIN: u32 = 16;
-/// Labels have 20 bits.
-const LABEL_MAX: u32 = (1 << 20) - 1;
 /// Labels pushed at once at most.
 const LABELS_MAX: usize = nodes::program::LABELS_MAX;
 /// VLAN numbers that can be used (IEEE 802.1Q §9.6).
@@ -46,6 +43,7 @@ impl Pe {
         self.validate_interfaces(issues);
         self.validate_neighbours(issues);
         self.validate_routes(issues);
+        self.validate_label_space(issues);
         self.validate_labels(issues);
         self.validate_members(issues);
         self.validate_filters(issues);
@@ -61,13 +59,11 @@ impl Pe {
         }
         if let Some(ldp) = &self.ldp {
             ldp.validate("ldp", &self.known_links(), &self.global_addresses(), issues);
-            self.validate_given(ldp, issues);
         }
         if let Some(bgp) = &self.bgp {
             let mut own = Vec::new();
             bgp.validate(&self.global_addresses(), &mut own);
             issues.extend(own.into_iter().map(|it| it.under("bgp")));
-            self.validate_taken(bgp, issues);
         }
         self.validate_vpns(issues);
         self.validate_repairs(issues);
@@ -105,38 +101,6 @@ impl Pe {
         let routed = routed.filter(|it| it.vrf.is_none() && !self.carries_frames(&it.name));
         let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text));
         all.map(|(address, _)| address).collect()
-    }
-
-    /// Labels of VPNs are none of those that the section, or LDP, gives.
-    fn validate_taken(&self, bgp: &super::Bgp, issues: Issues<'_>) {
-        let [first, last] = bgp.vpn_labels;
-        let taken = self.given_labels().into_iter().find(|it| (first..=last).contains(it));
-        let of_ldp = self.ldp.as_ref().map(|it| it.labels);
-        let of_ldp = of_ldp.filter(|it| it[0] <= last && first <= it[1]).map(|it| it[0]);
-        if let Some(label) = taken.or(of_ldp) {
-            let what = format!("label {label} is given by another part of this section");
-            let hint = "give VPNs others";
-            issues.push(Issue::new("bgp.vpn_labels", what, hint));
-        }
-    }
-
-    /// Labels that the section gives itself.
-    fn given_labels(&self) -> Vec<u32> {
-        let of_tables = self.vrf.iter().filter_map(|it| it.label);
-        let given = of_tables.chain(self.label.iter().map(|it| it.label));
-        let wires = self.cross_connect.iter().filter_map(|it| it.pseudowire.as_ref());
-        let wires = wires.map(|it| it.label_in);
-        let bridges = self.bridge.iter().flat_map(|it| &it.pseudowire).map(|it| it.label_in);
-        given.chain(wires).chain(bridges).collect()
-    }
-
-    /// Labels that the section gives itself are none of those that LDP gives.
-    fn validate_given(&self, ldp: &ldp_stack::config::Ldp, issues: Issues<'_>) {
-        if let Some(label) = self.given_labels().into_iter().find(|it| ldp.gives(*it)) {
-            let what = format!("label {label} of this section is one that LDP gives");
-            let hint = "give LDP others, or that another number";
-            issues.push(Issue::new("ldp.labels", what, hint));
-        }
     }
 
     /// The first IPv4 address of an interface.
@@ -393,27 +357,8 @@ impl Pe {
         }
     }
 
-    /// Every label that packets come with, once.
+    /// What becomes of packets with a label.
     fn validate_labels(&self, issues: Issues<'_>) {
-        let vrfs = self.vrf.iter().enumerate();
-        let vrfs = vrfs.filter_map(|(at, vrf)| Some((format!("vrf[{at}].label"), vrf.label?)));
-        let own = self.label.iter().enumerate();
-        let own = own.map(|(at, it)| (format!("label[{at}].label"), it.label));
-        let wires = self.pseudowires();
-        let wires =
-            wires.into_iter().map(|(path, wire)| (format!("{path}.label_in"), wire.label_in));
-        let mut taken = BTreeMap::new();
-        for (path, label) in vrfs.chain(own).chain(wires) {
-            if !(LABEL_MIN..=LABEL_MAX).contains(&label) {
-                let what = format!("{label} is out of range");
-                let hint = format!("use {LABEL_MIN} to {LABEL_MAX}");
-                issues.push(Issue::new(&path, what, hint));
-            }
-            if let Some(other) = taken.insert(label, path.clone()) {
-                let what = format!("label {label} is that of `{other}` already");
-                issues.push(Issue::new(path, what, ""));
-            }
-        }
         for (at, it) in self.label.iter().enumerate() {
             let path = format!("label[{at}]");
             let meanings = [!it.via.is_empty(), it.vrf.is_some(), it.pop];
@@ -445,13 +390,17 @@ impl Pe {
         }
     }
 
-    fn pseudowires(&self) -> Vec<(String, &super::Pseudowire)> {
+    /// Pseudowires: where each stands, and what it belongs to.
+    pub(super) fn pseudowires(&self) -> Vec<(String, &str, &super::Pseudowire)> {
         let crossed = self.cross_connect.iter().enumerate().filter_map(|(at, it)| {
-            Some((format!("cross_connect[{at}].pseudowire"), it.pseudowire.as_ref()?))
+            let path = format!("cross_connect[{at}].pseudowire");
+            Some((path, &*it.name, it.pseudowire.as_ref()?))
         });
         let bridged = self.bridge.iter().enumerate().flat_map(|(at, bridge)| {
             let wires = bridge.pseudowire.iter().enumerate();
-            wires.map(move |(n, wire)| (format!("bridge[{at}].pseudowire[{n}]"), wire))
+            wires.map(move |(n, wire)| {
+                (format!("bridge[{at}].pseudowire[{n}]"), &*bridge.name, wire)
+            })
         });
         crossed.chain(bridged).collect()
     }
@@ -490,7 +439,7 @@ impl Pe {
                 issues.push(Issue::new(path, format!("`{name}` belongs to `{other}`"), ""));
             }
         }
-        for (path, wire) in self.pseudowires() {
+        for (path, _, wire) in self.pseudowires() {
             let backup = wire.backup.iter().map(|via| (format!("{path}.backup"), via));
             for (path, via) in [(format!("{path}.via"), &wire.via)].into_iter().chain(backup) {
                 self.validate_wire(&path, wire.flow_label, via, issues);

@@ -486,3 +486,68 @@ fn routes_with_labels_are_for_internal_peers_whose_next_hops_stay() {
     assert_eq!(of("next_hop_self = true\n"), refused);
     assert_eq!(of("asn = 65001\nfamilies = [\"ipv4-unicast\"]\n"), Vec::<String>::new());
 }
+
+/// An edge whose core is `core`, with a customer's table.
+fn labelled(first: &str, core: &str, customer: &str, more: &str) -> String {
+    format!(
+        "name = \"pe1\"\n{first}\nport = [{{ name = \"core\", driver = \"af_packet\" }}, \
+         {{ name = \"lan\", driver = \"af_packet\" }}]\n\
+         interface = [{{ name = \"core\", addresses = [\"192.0.2.1/30\"], {core} }},
+         {{ name = \"lan\", addresses = [\"10.1.0.1/24\"], vrf = \"red\", {customer} }}]\n\
+         vrf = [{{ name = \"red\", label = 100 }}]\n{more}"
+    )
+}
+
+#[test]
+fn every_label_has_one_giver_and_is_one_of_this_router() {
+    let more = "label = [{ label = 100_500, pop = true }]\n[ldp]\nrouter_id = \"192.0.2.1\"\n\
+                [bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\nvpn_labels = [150_000, 260_000]\n";
+    assert_eq!(
+        issues(&labelled("labels = [150, 250_000]", "mpls = true", "mpls = false", more)),
+        [
+            "vrf[0].label: 100 is out of range (use 150 to 250000)",
+            "ldp.labels: label 100500 is that of `label[0].label` already (give others)",
+            "bgp.vpn_labels: 150000 to 260000 is out of range (use 150 to 250000)",
+        ]
+    );
+    let more = "label = [{ label = 100, pop = true }]\n[ldp]\nrouter_id = \"192.0.2.1\"\n\
+                [bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\nvpn_labels = [199_999, 260_000]\n";
+    assert_eq!(
+        issues(&labelled("", "mpls = true", "mpls = false", more)),
+        [
+            "label[0].label: label 100 is that of `vrf[0].label` already ()",
+            "bgp.vpn_labels: label 199999 is that of `ldp.labels` already (give others)",
+        ]
+    );
+    let none = labelled("labels = [7, 9]", "mpls = true", "mpls = false", "");
+    assert_eq!(issues(&none), ["labels: 7 to 9 are no labels to give (use 16 to 1048575)"]);
+}
+
+#[test]
+fn labels_of_services_come_by_interfaces_of_the_core_and_who_else_may_send_them_is_said() {
+    let peer = "[bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\n[[bgp.peer]]\nname = \"west\"\n\
+                address = \"192.0.2.2\"\nasn = ";
+    let of = |core: &str, customer: &str, asn: u32| {
+        let more = format!("{peer}{asn}\ndefault_policy = \"accept\"\n");
+        let text = labelled("", core, customer, &more);
+        assert_eq!(issues(&text), Vec::<String>::new());
+        let pe: Pe = toml::from_str(&text).unwrap();
+        let desired = compiled(&text, &mut Numbers::default());
+        let transit = things(&desired, |it| match it {
+            Program::Interface(it) => Some(it.mpls && it.transit_only),
+            _ => None,
+        });
+        let said: Vec<String> = pe.advice().iter().map(|it| it.path.clone()).collect();
+        (transit, said)
+    };
+    let said = |paths: &[&str]| paths.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    assert_eq!(of("mpls = true", "mpls = true", 65_000), (vec![false, true], said(&[])));
+    assert_eq!(
+        of("mpls = true", "mpls = true, core = true", 65_001),
+        (vec![false, false], said(&["interface[0].mpls", "interface[1].core"]))
+    );
+    assert_eq!(
+        of("mpls = true, core = false", "mpls = false", 65_001),
+        (vec![true, false], said(&[]))
+    );
+}

@@ -60,6 +60,7 @@ pub fn interface(port: u16, mode: Mode) -> Interface {
         mtu: 0,
         mac: None,
         mpls: true,
+        transit_only: false,
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,

@@ -277,3 +277,89 @@ fn an_entropy_label_below_a_vpns_label_comes_off_with_it() {
     let other = [(100, 0, false, 64), (17, 0, false, 64), (99_999, 0, true, 0)];
     assert!(world.send(0, &labelled(&other, &packet)).sent.is_empty(), "labels of nobody");
 }
+
+#[test]
+fn an_interface_that_is_not_the_cores_takes_no_label_of_a_service() {
+    let tunnel = Tunnel::Pipe;
+    let mut world = with_labels(
+        &[push(&[200])],
+        &[
+            (100, FORWARD(10)),
+            (101, LabelAction::PopVrf { vrf: 7, tunnel }),
+            (
+                102,
+                LabelAction::PopInterface { interface: 2, control_word: false, flow_label: false },
+            ),
+        ],
+    );
+    let mut transit_only = |is: bool| {
+        let it = Interface { mpls: true, transit_only: is, ..interface(1, 0) };
+        world.apply(Program::Interface(it));
+        let packet = udp4("10.9.9.9", "192.0.2.8", 9, 60);
+        let frame = ethernet(0, 0x0800, &packet);
+        let cases: [(Stack<'_>, &[u8]); 6] = [
+            (&[(100, 0, true, 64)], &packet),
+            (&[(100, 0, false, 64), (16, 0, true, 64)], &packet),
+            (&[(101, 0, true, 64)], &packet),
+            (&[(101, 0, true, 1)], &packet),
+            (&[(0, 0, false, 64), (101, 0, true, 64)], &packet),
+            (&[(102, 0, true, 64)], &frame),
+        ];
+        cases.map(|(stack, below)| world.send(0, &labelled(stack, below)).sent.len())
+    };
+    // An expired one is answered by who has its label.
+    assert_eq!(transit_only(false)[..3], [1, 1, 1]);
+    assert_eq!(transit_only(true), [1, 0, 0, 0, 0, 0]);
+    let why = "label of a service by an interface that is not the core's";
+    assert_eq!(world.dropped().get(why), Some(&5));
+}
+
+/// A request of LSP ping, and what is alike but none.
+fn echoes() -> [Vec<u8>; 3] {
+    let request = |destination: &str, port: u16| {
+        let mut packet = udp4("10.0.1.2", destination, 1, 68);
+        packet[22..24].copy_from_slice(&port.to_be_bytes());
+        packet[26..28].copy_from_slice(&[0; 2]);
+        packet
+    };
+    [request("127.0.0.1", 3_503), request("127.0.0.1", 3_504), request("10.9.9.9", 3_503)]
+}
+
+#[test]
+fn what_asks_for_the_end_of_a_path_goes_up_where_its_labels_end_and_ldp_is_spoken() {
+    let mut world = with_labels(&[push(&[200])], &[(100, FORWARD(10))]);
+    let [request, other_port, elsewhere] = echoes();
+    // Its time ended at a label, or its labels are gone.
+    let expired = labelled(&[(100, 6, true, 1)], &request);
+    let left = world.send(0, &expired);
+    assert_eq!((left.punted.len(), left.sent.len()), (1, 0));
+    assert_eq!(left.punted[0], expired[14..], "with its label");
+    assert_eq!(world.send(0, &ethernet(0, 0x0800, &request)).punted, [request.clone()]);
+    for packet in [&other_port, &elsewhere] {
+        let left = world.send(0, &ethernet(0, 0x0800, packet));
+        assert_eq!(left.punted.len(), 0, "{left:?}");
+        assert_eq!(world.send(0, &labelled(&[(100, 6, true, 1)], packet)).punted.len(), 0);
+    }
+    let silent = Interface { mpls: true, speaks: Vec::new(), ..interface(1, 0) };
+    world.apply(Program::Interface(silent));
+    for frame in [&expired, &ethernet(0, 0x0800, &request)] {
+        assert_eq!(world.send(0, frame).punted.len(), 0);
+    }
+}
+
+#[test]
+fn what_the_control_sends_behind_its_own_label_goes_the_way_of_that_label() {
+    let mut world = with_labels(&[push(&[200])], &[(100, FORWARD(10)), (101, FORWARD(1))]);
+    let [request, ..] = echoes();
+    let behind = |label: u32, ttl: u8| {
+        let mut octets = Entry::new(label, 6, true, ttl).octets().to_vec();
+        octets.extend_from_slice(&request);
+        octets
+    };
+    let left = world.inject(0, nodes::inject::BEHIND_LABELS, &behind(100, 2));
+    assert_eq!(parted(only(&left)), (vec![(200, 6, true, 1)], &request[..]));
+    let left = world.inject(0, nodes::inject::BEHIND_LABELS, &behind(101, 255));
+    assert_eq!((word(only(&left), 12), &only(&left)[14..]), (0x0800, &request[..]));
+    let left = world.inject(0, nodes::inject::BEHIND_LABELS, &behind(7_777, 255));
+    assert_eq!(left.sent.len(), 0);
+}

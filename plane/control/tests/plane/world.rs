@@ -48,6 +48,7 @@ pub fn interface(index: u32, port: u16) -> Interface {
         mtu: 0,
         mac: None,
         mpls: false,
+        transit_only: false,
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,

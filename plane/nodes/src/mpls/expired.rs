@@ -7,15 +7,19 @@
 //!   a label that goes on:   the error goes on behind the same labels; the end of the path knows
 //!                           how to send it back
 //! ```
+//! Who asks for the end of a path (RFC 8029) hears of it by the control of this router.
 
+use super::echo;
 use super::entry::{ENTRY, Entry};
 use super::push::PIPE_TTL;
 use super::table::{Action, Labels};
 use crate::frame;
 use crate::header::{ICMP, ICMP6, IP4, IP6, checksum, pseudo6, seal_ip4, sum};
 use crate::icmp::Limiter;
+use crate::program::Class;
+use crate::protection::{Asker, Standing};
 use crate::view::Shared;
-use graph::meta::OWN;
+use graph::meta::{OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot};
 use machine::narrow::index;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -43,6 +47,7 @@ const TO_MPLS: Edge = Edge(2);
 const NOT_SAID: Reason = Reason(0);
 const LIMITED: Reason = Reason(1);
 const NO_ADDRESS: Reason = Reason(2);
+const POLICED: Reason = Reason(3);
 
 /// The node.
 pub struct MplsExpired {
@@ -55,6 +60,31 @@ impl MplsExpired {
     /// The node of one worker.
     pub fn new(shared: Shared, labels: Arc<Labels>) -> Self {
         Self { shared, labels, limiter: Limiter::default() }
+    }
+
+    /// Whether a packet is an echo request for whoever speaks LDP here.
+    fn is_asked(&self, slot: Slot, cx: &Context<'_>) -> bool {
+        let octets = cx.packets.bytes(slot);
+        let is_request = stack(octets).is_some_and(|it| echo::is_request(&octets[it.len()..]));
+        let interface = cx.packets.meta(slot).interface;
+        is_request && self.shared.interfaces.read(cx.reader).row(interface).speaks(Class::Ldp)
+    }
+
+    /// For the control process, as many as its protection lets pass.
+    fn punt(&self, slot: Slot, cx: &mut Context<'_>) {
+        let rows = self.shared.protection.read(cx.reader);
+        let octets = cx.packets.bytes(slot);
+        let source = stack(octets).and_then(|it| octets.get(it.len() + 12..));
+        let source = source.and_then(<[u8]>::first_chunk).map_or(0, |it| u32::from_be_bytes(*it));
+        let (class, interface) = (Class::Ldp, cx.packets.meta(slot).interface);
+        let asker = Asker { class, source: source.into(), interface, standing: Standing::Far };
+        if !self.shared.admitted.admits(rows, asker, cx.now) {
+            return cx.next.drop(slot, POLICED);
+        }
+        let meta = cx.packets.meta_mut(slot);
+        meta.words[0] = class as u32;
+        meta.flags |= PUNTED;
+        cx.out.punt(slot);
     }
 
     fn tell(&mut self, slot: Slot, cx: &mut Context<'_>) -> Result<Edge, Reason> {
@@ -95,12 +125,17 @@ impl Node for MplsExpired {
             "time to live ended, nobody to tell",
             "time to live ended, errors too many",
             "time to live ended, no address to speak from",
+            "policed: ldp",
         ];
         Row::of("mpls-expired", &["ip4-lookup", "ip6-lookup", "mpls-input"], reasons)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
         for slot in batch {
+            if self.is_asked(*slot, cx) {
+                self.punt(*slot, cx);
+                continue;
+            }
             match self.tell(*slot, cx) {
                 Ok(edge) => cx.next.to(edge, *slot),
                 Err(reason) => cx.next.drop(*slot, reason),

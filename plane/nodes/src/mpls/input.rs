@@ -24,7 +24,7 @@ use crate::qos::marking::Markings;
 use crate::view::Shared;
 use ::table::epoch::Reader;
 use ::table::hop::{HopLookups, Kind};
-use graph::meta::PUNTED;
+use graph::meta::{OWN, PUNTED};
 use graph::{Context, Edge, Meta, Node, Pool, Reason, Row, Slot};
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ const PAYLOAD: Reason = Reason(7);
 const RESERVED: Reason = Reason(8);
 const DOWN: Reason = Reason(9);
 const POLICED: Reason = Reason(10);
+const SERVICE: Reason = Reason(11);
 
 /// What becomes of a packet.
 enum Outcome {
@@ -105,6 +106,7 @@ impl Node for MplsInput {
                 "label is reserved",
                 "interface is down",
                 "policed: exceptions",
+                "label of a service by an interface that is not the core's",
             ],
         )
     }
@@ -152,12 +154,16 @@ struct Step<'a> {
 
 impl Step<'_> {
     fn label(&self, packets: &mut Pool, slot: Slot) -> Outcome {
-        if !self.interfaces.row(packets.meta(slot).interface).mpls {
+        let link = self.interfaces.row(packets.meta(slot).interface);
+        if !link.mpls && packets.meta(slot).flags & OWN == 0 {
             return Outcome::Drop(NO_MPLS);
         }
         for _ in 0..POPS_MAX {
             let Some(entry) = Entry::at(packets.bytes(slot)) else { return Outcome::Drop(SHORT) };
             let row = self.labels.row(entry.label());
+            if link.transit_only && is_of_service(row.action(), entry) {
+                return Outcome::Drop(SERVICE);
+            }
             if entry.ttl() <= 1 && row.action() != Action::Pop {
                 return Outcome::To(TO_EXPIRED);
             }
@@ -266,6 +272,16 @@ impl Step<'_> {
             Err(frame::Refused::Down) => Outcome::Drop(DOWN),
             Err(frame::Refused::Length) => Outcome::Drop(TOO_LONG),
         }
+    }
+}
+
+/// Whether a label leads into what only routers of the core may send to: something of this router,
+/// or of another one, where labels below are that one's.
+const fn is_of_service(action: Action, entry: Entry) -> bool {
+    match action {
+        Action::Vrf | Action::Bridge | Action::Interface => true,
+        Action::Forward => !entry.is_bottom(),
+        Action::Pop | Action::Unknown => false,
     }
 }
 

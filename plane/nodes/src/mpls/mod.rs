@@ -1,5 +1,6 @@
 //! Labels (RFC 3031, RFC 3032): the table of labels, what comes off, what goes on.
 
+pub(crate) mod echo;
 pub mod entry;
 mod expired;
 pub(crate) mod hash;

@@ -1,4 +1,4 @@
-//! `tandem ctl igp` and `tandem ctl ldp`.
+//! `tandem ctl igp`, `tandem ctl ldp`, `tandem ctl label` and `tandem ctl lsp`.
 
 use clap::{Args, Subcommand};
 use client::complete::functions;
@@ -170,4 +170,83 @@ pub fn ldp(client: &Client, form: Output, command: LdpCommand) -> Result<(), Exi
         }
     };
     asked(client, form, of, &about, listing)
+}
+
+/// What `tandem ctl label` shows.
+#[derive(Debug, Subcommand)]
+pub enum LabelCommand {
+    /// Who gives labels, and how many are given.
+    Space(Of),
+    /// Labels that were given, and to what.
+    Given(Given),
+}
+
+/// Which labels.
+#[derive(Debug, Args)]
+pub struct Given {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Only this one.
+    #[arg(long)]
+    pub label: Option<u32>,
+}
+
+/// Shows it.
+pub fn label(client: &Client, form: Output, command: LabelCommand) -> Result<(), Exit> {
+    match command {
+        LabelCommand::Space(of) => {
+            asked(client, form, of.function, "labels/space", &listings::LABEL_SPACE)
+        }
+        LabelCommand::Given(it) => {
+            let how = query(&[("label", it.label.map(|it| it.to_string()))]);
+            asked(client, form, it.function, &format!("labels/given{how}"), &listings::LABELS)
+        }
+    }
+}
+
+/// What `tandem ctl lsp` does.
+#[derive(Debug, Subcommand)]
+pub enum LspCommand {
+    /// Sends requests along the labels of a prefix: whether they come to its end.
+    Ping(Pinged),
+    /// Finds out which routers the labels of a prefix lead past.
+    Trace(Traced),
+}
+
+/// Which path, and how often.
+#[derive(Debug, Args)]
+pub struct Pinged {
+    /// The prefix, as LDP has it: `10.255.0.3/32`, or `10.255.0.3`.
+    pub prefix: String,
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Requests, 1 to 20.
+    #[arg(long)]
+    pub count: Option<u8>,
+}
+
+/// Which path, and how far.
+#[derive(Debug, Args)]
+pub struct Traced {
+    /// The prefix, as LDP has it: `10.255.0.3/32`, or `10.255.0.3`.
+    pub prefix: String,
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Hops, 1 to 32.
+    #[arg(long)]
+    pub hops: Option<u8>,
+}
+
+/// Does it.
+pub fn lsp(client: &Client, form: Output, command: LspCommand) -> Result<(), Exit> {
+    let (word, function, prefix, more) = match command {
+        LspCommand::Ping(it) => ("ping", it.function, it.prefix, ("count", it.count)),
+        LspCommand::Trace(it) => ("trace", it.function, it.prefix, ("hops", it.hops)),
+    };
+    let more = (more.0, more.1.map(|it| it.to_string()));
+    let about = format!("lsp/{word}{}", query(&[("prefix", Some(prefix)), more]));
+    asked(client, form, function, &about, &listings::LSP)
 }

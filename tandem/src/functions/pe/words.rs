@@ -1,6 +1,9 @@
-//! `tandem ctl plane`, `tandem ctl igp`, `tandem ctl ldp` and `tandem ctl path`.
+//! `tandem ctl plane`, `tandem ctl igp`, `tandem ctl ldp`, `tandem ctl label`,
+//! `tandem ctl lsp` and `tandem ctl path`.
 
-use super::igp::{Between, IgpCommand, LdpCommand, igp, ldp, path};
+use super::igp::{
+    Between, IgpCommand, LabelCommand, LdpCommand, LspCommand, igp, label, ldp, lsp, path,
+};
 use clap::{Args, Subcommand};
 use client::complete::{Name, functions, names};
 use client::{Client, Exit, Of, Output, Words, asked, asked_and, output, pages, query, segment};
@@ -34,6 +37,18 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<LdpCommand>,
     },
+    /// Labels of routers: who gives them, and to what each was given; without more, who gives them.
+    Label {
+        /// What of it.
+        #[command(subcommand)]
+        command: Option<LabelCommand>,
+    },
+    /// Paths of labels (RFC 8029): whether packets come to their end, and past which routers.
+    Lsp {
+        /// What of it.
+        #[command(subcommand)]
+        command: LspCommand,
+    },
     /// The paths between two routers that OSPF and IS-IS see, and where packets go when the first
     /// link of the shortest one does not work.
     Path(Between),
@@ -52,6 +67,10 @@ impl Words for PeWords {
             Self::Ldp { command } => {
                 ldp(client, form, command.unwrap_or(LdpCommand::Summary(all())))
             }
+            Self::Label { command } => {
+                label(client, form, command.unwrap_or(LabelCommand::Space(all())))
+            }
+            Self::Lsp { command } => lsp(client, form, command),
             Self::Path(between) => path(client, form, between),
         }
     }

@@ -170,7 +170,7 @@ fn row() -> String {
 }
 
 /// The label of a next router that packets within a prefix leave an edge with.
-fn used(scene: &Scene, pe: &str, within: &str) -> Option<String> {
+pub fn used(scene: &Scene, pe: &str, within: &str) -> Option<String> {
     let rows = scene.rows(&["ldp", "bindings", pe, "--within", within]);
     let remote = rows.first()?["remote"].as_array()?.clone();
     let used = remote.into_iter().find(|it| it["in_use"] == true)?;
