@@ -15,5 +15,6 @@ mod plane;
 
 pub use features::{FEATURES, KnownMac};
 pub use plane::{
-    Handed, NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX,
+    GATEWAYS_OF_INTERFACE_MAX, Handed, NEIGHBOURS_MAX, Plane, REACHABLE, RETRANSMIT, Reason,
+    Resolution, TRIES_MAX,
 };

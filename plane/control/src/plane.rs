@@ -9,7 +9,9 @@ mod routes;
 mod sweep;
 
 pub use features::Handed;
-pub use neighbours::{NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX};
+pub use neighbours::{
+    GATEWAYS_OF_INTERFACE_MAX, NEIGHBOURS_MAX, REACHABLE, RETRANSMIT, Reason, Resolution, TRIES_MAX,
+};
 
 use crate::features::FEATURES;
 use advertise::Advertisements;

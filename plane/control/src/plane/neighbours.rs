@@ -13,7 +13,7 @@ mod entries;
 mod heard;
 mod shares;
 
-pub use entries::{NEIGHBOURS_MAX, Reason, Resolution};
+pub use entries::{GATEWAYS_OF_INTERFACE_MAX, NEIGHBOURS_MAX, Reason, Resolution};
 
 use super::Plane;
 use super::hops::{adjacency, with};
@@ -160,6 +160,10 @@ impl Plane {
     pub(super) fn neighbour_used(&mut self, key: Key) -> Result<(), Refused> {
         if !self.links.contains_key(&key.0) {
             return Err(Refused::Missing { what: "interface", number: key.0.into() });
+        }
+        let holder = (self.vrf_of(key.0).unwrap_or(0), key.0);
+        if !self.neighbours.may_be_gateway(&key, holder) {
+            return Err(Refused::Full("gateways of an interface"));
         }
         let is_new = !self.neighbours.entries.contains_key(&key);
         self.neighbour_kept(key)?;

@@ -2,7 +2,9 @@
 
 use super::world::{HOST, Left, World, ethernet, interface, mac, packet6, programs, udp4, via};
 use nodes::program::{Hop, Interface, Removed};
-use nodes::{Out, Program};
+use nodes::{Out, Program, Refused};
+use plane_control::GATEWAYS_OF_INTERFACE_MAX;
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 fn arp(operation: u8, source: [u8; 4], target: [u8; 4]) -> Vec<u8> {
@@ -173,4 +175,24 @@ fn an_echo_from_a_link_local_address_goes_back_where_it_came_from() {
     let elsewhere = packet6("fe80::9", "2001:db8:2::2", 64, 59, &[]);
     let left = world.send(0, &ethernet(0, 0x86dd, &elsewhere));
     assert!(left.sent.iter().all(|(port, frame)| *port == 0 && frame[54] == 1), "not off its link");
+}
+
+#[test]
+fn gateways_of_one_interface_leave_room_for_those_of_others() {
+    let mut world = World::new();
+    let most = u32::try_from(GATEWAYS_OF_INTERFACE_MAX).unwrap();
+    let hop = |id: u32, interface: u32| {
+        let gateway = Ipv6Addr::from(0x2001_0db8_0001_0000_u128 << 64 | u128::from(id));
+        let (gateway, labels) = (Some(gateway.into()), Vec::new());
+        Program::Hop { id, hop: Hop::Via { interface, gateway, labels } }
+    };
+    (0..most).for_each(|n| world.apply(hop(10_000 + n, 1)));
+    let refused = world.plane.apply(&hop(9_999, 1));
+    assert!(matches!(refused, Err(Refused::Full(_))), "{refused:?}");
+    // The same gateway serves another hop, and another interface has room.
+    world.apply(hop(10_000, 1));
+    world.apply(hop(9_999, 2));
+    // One that goes makes room.
+    world.apply(Program::Remove(Removed::Hop(10_007)));
+    world.apply(hop(9_998, 1));
 }

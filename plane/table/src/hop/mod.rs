@@ -36,8 +36,9 @@ pub const HOPS_MAX: usize = if cfg!(miri) { 1 << 10 } else { 1 << 22 };
 pub const MEMBERS_MAX: usize = 64;
 /// Ways out of a group at most, once groups within it are taken apart.
 pub const WAYS_MAX: usize = 256;
-/// Hops that stand on each other at most: a push over a group over a backup over an adjacency.
-pub const NESTING_MAX: usize = 4;
+/// Hops that stand on each other at most: a backup over a group over the push of a VPN over a group
+/// over the push of a label over an adjacency.
+pub const NESTING_MAX: usize = 6;
 /// The hop of addresses without a route: it drops, until it is changed.
 pub const NO_ROUTE: u32 = 0;
 /// The hop of groups without a member that is up: it drops, until it is changed.

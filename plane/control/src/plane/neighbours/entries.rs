@@ -13,6 +13,9 @@ use std::time::Duration;
 pub const NEIGHBOURS_MAX: usize = 65_536;
 /// Neighbours of one interface at most, but for those that the control process names.
 pub const NEIGHBOURS_OF_INTERFACE_MAX: usize = 16_384;
+/// Gateways of one interface at most: neighbours that hops of the control process go by, which
+/// stay as long as these do.
+pub const GATEWAYS_OF_INTERFACE_MAX: usize = 8_192;
 /// Neighbours that were asked for and have not answered, at most …
 pub const ASKED_MAX: usize = 4_096;
 /// … and of one interface.
@@ -112,6 +115,8 @@ pub(super) struct Entry {
     pub(super) tries: u8,
     pub(super) due: Time,
     holder: Holder,
+    /// It counts among the gateways of its interface.
+    counts: bool,
     /// Where it stands among those that give way.
     place: Option<(Class, u64)>,
 }
@@ -166,6 +171,7 @@ pub(in super::super) struct Neighbours {
     asked: Tally,
     heard: Tally,
     all: Tally,
+    gateways: Tally,
     links: BTreeMap<u32, Link>,
 }
 
@@ -236,6 +242,12 @@ impl Neighbours {
         };
         self.age = self.age.max(age);
         entry.place = after.map(|class| (class, age));
+        let is_gateway = entry.users > 0;
+        match (core::mem::replace(&mut entry.counts, is_gateway), is_gateway) {
+            (false, true) => self.gateways.add(holder),
+            (true, false) => self.gateways.take(holder),
+            _ => {}
+        }
         self.leave(holder, number, before);
         if let Some(class) = after {
             self.order.insert((holder, class, age, number));
@@ -286,6 +298,7 @@ impl Neighbours {
             tries: 0,
             due,
             holder: (vrf, key.0),
+            counts: false,
             place: None,
         };
         self.entries.insert(key, entry);
@@ -298,10 +311,19 @@ impl Neighbours {
     pub(super) fn remove(&mut self, key: &Key) -> Option<Entry> {
         let entry = self.entries.remove(key)?;
         self.leave(entry.holder, entry.number, entry.place);
+        if entry.counts {
+            self.gateways.take(entry.holder);
+        }
         self.numbers.remove(&entry.number);
         self.hops.remove(&entry.hop);
         self.due.remove(&(entry.due, entry.number));
         Some(entry)
+    }
+
+    /// Whether a neighbour is a gateway, or may become one.
+    pub(super) fn may_be_gateway(&self, key: &Key, holder: Holder) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.counts)
+            || self.gateways.of(holder) < GATEWAYS_OF_INTERFACE_MAX
     }
 
     /// Who has to go so that one more of a class (`None`: of those that stay) finds room.
