@@ -82,6 +82,11 @@ export const FACTS = {
     ['pe_ports_up', 'gauge', 'Ports whose link is there', 3, 0],
     ['pe_ports_down', 'gauge', 'Ports whose link is not there', 1, 0],
     ['pe_routes', 'gauge', 'Static routes, those of files included', 1_204, 0],
+    ['igp_adjacencies', 'gauge', 'Neighbours with whom databases are alike', 6, 0],
+    ['igp_neighbours', 'gauge', 'Neighbours that are heard', 7, 0],
+    ['ldp_sessions', 'gauge', 'Sessions that stand', 2, 0],
+    ['pe_bgp_peers_established', 'gauge', 'Peers whose session stands', 3, 0],
+    ['pe_bgp_peers_down', 'gauge', 'Peers whose session should stand and does not', 1, 0],
     ['pe_macs_moved_total', 'counter', 'MAC addresses that moved', 1, 1],
     ['pe_programs_total', 'counter', 'Changes that the forwarder was told', 4, 4],
   ],
@@ -137,6 +142,32 @@ export function bgpPeers(start_us) {
   });
 }
 
+/** Peers of the edge: two reflectors, a customer, and a transit that does not answer. */
+function edgePeers(start_us) {
+  const from = bgpPeers(start_us);
+  const [up, down] = [from[38], from[7]];
+  return [
+    { ...up, peer: 'rr-north', address: '10.0.0.1', asn: 65000, kind: 'non-client' },
+    { ...up, peer: 'rr-south', address: '10.0.0.2', asn: 65000, kind: 'non-client' },
+    { ...up, peer: 'customer7', address: '198.51.100.7', asn: 64507, routes_accepted: 12 },
+    {
+      ...{ ...down, peer: 'transit9', address: '198.51.100.9', asn: 64509, kind: 'external' },
+      ...{ group: null, dynamic: false, description: null, state: 'Connect' },
+    },
+  ];
+}
+
+const ldpNeighbours = () =>
+  ['192.0.2.2:0', '192.0.2.6:0'].map((peer, n) => ({
+    peer,
+    transport: peer.split(':')[0],
+    interfaces: [`core-${['ham', 'fra'][n]}`],
+    state: 'Operational',
+    state_s: 86_000,
+    bindings: 310 + n,
+    waiting: 0,
+  }));
+
 function offer(peer) {
   return {
     asn: peer.asn,
@@ -154,8 +185,8 @@ function offer(peer) {
   };
 }
 
-export function bgpPeer(start_us, name) {
-  const row = bgpPeers(start_us).find((peer) => peer.peer === name);
+export function bgpPeer(start_us, name, peers = bgpPeers(start_us)) {
+  const row = peers.find((peer) => peer.peer === name);
   if (!row) return null;
   if (row.state === 'away') return [row];
   const isUp = row.state === 'Established';
@@ -981,6 +1012,13 @@ export const ASKED = {
     'pe/cross-connects': peCrossConnects,
     'pe/filters': peFilters,
     'pe/events': peEvents,
+    'bgp/summary': (mock) => edgePeers(mock.start_us),
+    'bgp/peer': (mock, query) =>
+      bgpPeer(mock.start_us, query.get('peer'), edgePeers(mock.start_us)),
+    'bgp/families': () => bgpFamilies(),
+    'bgp/routes': (mock, query) => bgpRoutes(query),
+    'bgp/route': (mock, query) => bgpRoute(query),
+    'ldp/neighbours': ldpNeighbours,
     'plane/ports': planePorts,
     'plane/interfaces': planeInterfaces,
     'plane/neighbours': planeNeighbours,

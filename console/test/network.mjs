@@ -177,7 +177,47 @@ export function changes(_mock, query) {
   ].map(([run, ago_ms, links]) => ({ protocol: 'isis', area: 'level-2', run, ago_ms, links }));
 }
 
-export const neighbours = () =>
+/** On the LAN two that are adjacent, and one whose hellos are not believed. */
+const onLan = () =>
+  AREA.slice(1)
+    .map((router_id, n) => ({ router_id, address: `10.7.0.${n + 2}`, isRefused: n === 2 }))
+    .map(({ router_id, address, isRefused }) => ({
+      protocol: 'ospf',
+      interface: 'lan7',
+      area: '0.0.0.7',
+      address,
+      router_id,
+      name: null,
+      state: isRefused ? 'refused' : 'Full',
+      role: null,
+      priority: 1,
+      state_s: isRefused ? 0 : 4_200,
+      dead_s: 31,
+      restart_s: null,
+      bfd: null,
+      unacknowledged: 0,
+      requested: 0,
+      why: isRefused ? 'its hello interval is 1 s, here 10 s' : null,
+    }));
+
+export const interfaces = () =>
+  [
+    ['isis', 'core-ham'],
+    ['isis', 'core-fra'],
+    ['isis', 'core-prg'],
+    ['isis', 'core-waw'],
+    ['isis', 'core-vie'],
+    ['ospf', 'lan7'],
+  ].map(([protocol, name]) => ({
+    protocol,
+    interface: name,
+    passive: false,
+    neighbours: name === 'core-vie' ? 0 : 1,
+  }));
+
+export const neighbours = () => [...onCore(), ...onLan()];
+
+const onCore = () =>
   ['ham1', 'fra1', 'prg1', 'waw1'].map((name, n) => ({
     protocol: 'isis',
     interface: `core-${name.slice(0, 3)}`,
@@ -229,5 +269,6 @@ export const ASKED = {
   'igp/path': path,
   'igp/changes': changes,
   'igp/neighbours': neighbours,
+  'igp/interfaces': interfaces,
   'igp/database': database,
 };

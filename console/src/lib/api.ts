@@ -151,7 +151,7 @@ export interface RegEvent {
   due_at_us: number;
 }
 
-/** A peer of a route reflector. */
+/** A peer of BGP: of a route reflector, or of an edge that speaks it. */
 export interface BgpPeer {
   peer: string;
   address: string;
@@ -309,6 +309,20 @@ export interface IgpNeighbour {
   state_s: number;
   bfd: string | null;
   why: string | null;
+}
+
+/** An interface that speaks OSPF or IS-IS. */
+export interface IgpInterface {
+  protocol: string;
+  interface: string;
+  passive: boolean;
+  neighbours: number;
+}
+
+export interface LdpNeighbour {
+  peer: string;
+  interfaces: string[];
+  state: string;
 }
 
 export interface IgpLsa {
@@ -1140,6 +1154,8 @@ export const api = {
   peEvents: (name: string) => ask<PeEvent[]>(name, 'pe/events'),
   igpSummary: (name: string) => ask<IgpSummary[]>(name, 'igp/summary'),
   igpNeighbours: (name: string) => ask<IgpNeighbour[]>(name, 'igp/neighbours'),
+  igpInterfaces: (name: string) => ask<IgpInterface[]>(name, 'igp/interfaces'),
+  ldpNeighbours: (name: string) => ask<LdpNeighbour[]>(name, 'ldp/neighbours'),
   igpTopology: (name: string) => ask<IgpTopology[]>(name, 'igp/topology'),
   igpChanges: (name: string, query: Query) => ask<IgpChange[]>(name, 'igp/changes', query),
   igpPath: (name: string, query: Query) => ask<IgpPath[]>(name, 'igp/path', query),

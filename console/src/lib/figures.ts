@@ -35,8 +35,11 @@ const WISHES: Wish[] = [
   ['rr', 'Withdrawn', 'per s', 'rates', 'rr_routes_withdrawn_total'],
   ['pe', 'Ports up', 'now', 'gauges', 'pe_ports_up'],
   ['pe', 'Ports down', 'now', 'gauges', 'pe_ports_down'],
+  ['pe', 'Adjacent', 'now', 'gauges', 'igp_adjacencies'],
+  ['pe', 'BGP sessions', 'up', 'gauges', 'pe_bgp_peers_established'],
+  ['pe', 'BGP down', 'now', 'gauges', 'pe_bgp_peers_down'],
+  ['pe', 'LDP sessions', 'up', 'gauges', 'ldp_sessions'],
   ['pe', 'Static routes', 'now', 'gauges', 'pe_routes'],
-  ['pe', 'MAC moves', 'per s', 'rates', 'pe_macs_moved_total'],
   ['sgc', 'MSUs in', 'per s', 'rates', 'sgc_msus_received_total'],
   ['sgc', 'MSUs relayed', 'per s', 'rates', 'sgc_msus_relayed_total'],
   ['sgc', 'Associations', 'up', 'gauges', 'sgc_peers_associated'],
@@ -60,12 +63,29 @@ const WISHES: Wish[] = [
   ['sas', 'Trails', 'per s', 'rates', 'sas_trails_opened_total'],
 ];
 
+/** What an edge need not have: a figure of 0 is left away, unless what it is of is there. */
+const OPTIONAL: Record<string, string> = {
+  pe_ports_down: '',
+  pe_bgp_peers_established: 'pe_bgp_peers_down',
+  pe_bgp_peers_down: '',
+  igp_adjacencies: 'igp_neighbours',
+  ldp_sessions: 'ldp_neighbours',
+  pe_routes: '',
+};
+
+function isThere({ gauges }: Live, name: string): boolean {
+  const other = OPTIONAL[name];
+  return other === undefined || (gauges[name] ?? 0) > 0 || (gauges[other] ?? 0) > 0;
+}
+
 /** Figures at most. */
 const FIGURES_MAX = 6;
 
 /** The figures of one kind. */
 export function figuresOf(live: Live, kind: string): Figure[] {
-  const known = WISHES.filter(([of, , , where, name]) => of === kind && name in live[where]);
+  const known = WISHES.filter(
+    ([of, , , where, name]) => of === kind && name in live[where] && isThere(live, name),
+  );
   return known.map(([, title, unit, where, name, over_s]) => ({
     title,
     unit,

@@ -1,5 +1,5 @@
 // The kinds of network functions, in the words of their field.
-import type { FunctionRow } from './api';
+import type { FunctionRow, History } from './api';
 
 export interface Kind {
   name: string;
@@ -27,4 +27,22 @@ export function kindShort(kind: string): string {
 /** Names of the functions of a kind. */
 export function named(functions: FunctionRow[] | undefined, kind: string): string[] {
   return (functions ?? []).filter((row) => row.kind === kind).map((row) => row.name);
+}
+
+/** What says that an edge speaks BGP: the sessions that it should have, and routes of its own. */
+export const BGP_GAUGES = ['pe_bgp_peers_established', 'pe_bgp_peers_down', 'pe_bgp_routes'];
+
+/** The edges that speak BGP, by the last values of those. */
+export function speakers({ series }: History): string[] {
+  const found = series.filter(
+    ({ name, values }) => BGP_GAUGES.includes(name) && values.some((value) => (value ?? 0) > 0),
+  );
+  return [...new Set(found.map((row) => row.function))];
+}
+
+/** Names of the functions with peers of BGP: reflectors, and the edges among `speaking`. */
+export function bgpNames(functions: FunctionRow[] | undefined, speaking: string[]): string[] {
+  return (functions ?? [])
+    .filter((row) => row.kind === 'rr' || (row.kind === 'pe' && speaking.includes(row.name)))
+    .map((row) => row.name);
 }

@@ -1,6 +1,7 @@
 // The site's pulse: one event stream for the whole page, with the last minutes of each figure.
 import { api, type Live } from './api';
-import { enter } from './session.svelte';
+import { BGP_GAUGES } from './kinds';
+import { enter, relisten } from './session.svelte';
 
 /** Points kept of each figure: two minutes. */
 export const POINTS_MAX = 120;
@@ -28,7 +29,13 @@ function append(before: Traces, values: Record<string, number>): Traces {
   return after;
 }
 
+/** Whether an edge spoke BGP when it was last told. */
+let spoke = false;
+
 function take(update: Live): void {
+  const speaks = BGP_GAUGES.some((name) => (update.gauges[name] ?? 0) > 0);
+  if (speaks !== spoke) void relisten();
+  spoke = speaks;
   live.now = update;
   live.connected = true;
   current = {

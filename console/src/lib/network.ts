@@ -1,6 +1,16 @@
 // The topology of an area or a level as a picture: what was there after each change, where nodes
-// stand, which lines are drawn. Pure functions; the page keeps what is pinned and hidden.
-import type { IgpChange, IgpLink, IgpNode, IgpPath, IgpStep, IgpTopology } from './api';
+// stand, which lines are drawn; how neighbours stand. Pure functions; the page keeps what is pinned
+// and hidden.
+import type {
+  IgpChange,
+  IgpInterface,
+  IgpLink,
+  IgpNeighbour,
+  IgpNode,
+  IgpPath,
+  IgpStep,
+  IgpTopology,
+} from './api';
 
 export interface Point {
   x: number;
@@ -310,4 +320,50 @@ export function svg(nodes: Drawn[], all: Line[], marked: Map<string, Mark>, titl
     );
   }
   return [...parts, '</svg>'].join('\n');
+}
+
+/** Whether routers exchange what they know, or are as far as two on a LAN go. */
+export function isAdjacent({ state }: Pick<IgpNeighbour, 'state'>): boolean {
+  return state === 'Full' || state === 'Up' || state === '2-Way';
+}
+
+/** Whether it is heard and not believed. */
+export function isRefused({ state }: Pick<IgpNeighbour, 'state'>): boolean {
+  return state === 'refused';
+}
+
+/** Those of a protocol, the ones that are not adjacent first. */
+export function byTrouble(all: IgpNeighbour[], protocol: string): IgpNeighbour[] {
+  return all
+    .filter((row) => row.protocol === protocol)
+    .sort(
+      (a, b) =>
+        Number(isAdjacent(a)) - Number(isAdjacent(b)) ||
+        a.interface.localeCompare(b.interface, undefined, { numeric: true }),
+    );
+}
+
+/** Interfaces that speak a protocol and hear nobody. */
+export function silent(
+  interfaces: IgpInterface[],
+  heard: Pick<IgpNeighbour, 'interface'>[],
+  protocol: string,
+): string[] {
+  const names = new Set(heard.map((row) => row.interface));
+  const found = interfaces.filter(
+    (row) => row.protocol === protocol && !row.passive && !names.has(row.interface),
+  );
+  return [...new Set(found.map((row) => row.interface))];
+}
+
+/** How neighbours stand, in the words of a chip; amber when one is not as it should be. */
+export function standingOf(neighbours: IgpNeighbour[]): { text: string; isWell: boolean } {
+  const up = neighbours.filter(isAdjacent).length;
+  const refused = neighbours.filter(isRefused).length;
+  const all = neighbours.length;
+  const isWell = all > 0 && up === all;
+  if (!all) return { text: 'no router is heard', isWell };
+  if (isWell) return { text: `${all} ${all === 1 ? 'neighbour' : 'neighbours'} adjacent`, isWell };
+  const text = `${up} of ${all} neighbours adjacent`;
+  return { text: refused ? `${text}, ${refused} refused` : text, isWell };
 }

@@ -11,7 +11,7 @@ export interface Entry {
   icon: IconName;
   /** The key after `g`. */
   key: string;
-  /** The kind of functions that it is about; absent: it is there on every site. */
+  /** The kind of functions that it is about, or `bgp`; absent: it is there on every site. */
   kind?: string;
   role?: Role;
 }
@@ -29,8 +29,8 @@ export const ENTRIES: Entry[] = [
     role: 'operator',
   },
   { page: 'media', name: 'Media', icon: 'media', key: 'v', kind: 'msc', role: 'operator' },
-  { page: 'peers', name: 'Peers', icon: 'peers', key: 'p', kind: 'rr', role: 'operator' },
-  { page: 'routes', name: 'Routes', icon: 'routes', key: 't', kind: 'rr', role: 'operator' },
+  { page: 'peers', name: 'Peers', icon: 'peers', key: 'p', kind: 'bgp', role: 'operator' },
+  { page: 'routes', name: 'Routes', icon: 'routes', key: 't', kind: 'bgp', role: 'operator' },
   { page: 'edge', name: 'Edge', icon: 'edge', key: 'e', kind: 'pe', role: 'operator' },
   { page: 'network', name: 'Network', icon: 'network', key: 'n', kind: 'pe', role: 'operator' },
   { page: 'ss7', name: 'SS7', icon: 'ss7', key: '7', kind: 'sgc', role: 'operator' },

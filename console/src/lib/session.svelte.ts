@@ -2,6 +2,7 @@
 import { api, ApiError, messageOf, onSignedOut } from './api';
 import type { Holder, Role, Site, TrailDetail } from './api';
 import { go, replace } from './router.svelte';
+import { BGP_GAUGES, bgpNames, speakers } from './kinds';
 import { entryOf } from './pages';
 import { tokenIn, type Page } from './route';
 
@@ -9,6 +10,8 @@ type Standing = 'unknown' | 'in' | 'out' | 'unreachable';
 type Theme = 'light' | 'dark' | 'system';
 
 const THEME_KEY = 'tandem-theme';
+/** How far back an edge may have spoken BGP to count as one that does. */
+const SPOKEN_S = 10;
 /** How long a notice stays. */
 const NOTICE_MS = 5_000;
 
@@ -21,6 +24,8 @@ export const session = $state({
   standing: 'unknown' as Standing,
   site: null as Site | null,
   holder: null as Holder | null,
+  /** The edges that speak BGP. */
+  speaking: [] as string[],
   problem: '',
   theme: (localStorage.getItem(THEME_KEY) ?? 'system') as Theme,
   notice: null as Notice | null,
@@ -52,6 +57,7 @@ onSignedOut(() => {
 export async function enter(): Promise<void> {
   try {
     [session.site, session.holder] = await Promise.all([api.site(), api.holder()]);
+    await listenTo(session.site);
     session.standing = 'in';
   } catch (error) {
     const unauthorised = error instanceof ApiError && error.status === 401;
@@ -60,14 +66,36 @@ export async function enter(): Promise<void> {
   }
 }
 
+/** Finds the edges that speak BGP; what cannot be read stays as it was. */
+async function listenTo(site: Site): Promise<void> {
+  if (!site.functions.some((row) => row.kind === 'pe')) return;
+  try {
+    session.speaking = speakers(await api.history(BGP_GAUGES, SPOKEN_S));
+  } catch {
+    // The pages of BGP come with the next answer.
+  }
+}
+
 /** Reads the site again; what cannot be read stays as it was. */
 export async function refresh(): Promise<void> {
   session.site = await api.site();
 }
 
-/** Kinds of the site's functions. */
+/** Finds the edges that speak BGP again. */
+export async function relisten(): Promise<void> {
+  if (session.site) await listenTo(session.site);
+}
+
+/** Kinds of the site's functions, and `bgp` where one of them has peers of BGP. */
 export function kinds(): Set<string> {
-  return new Set(session.site?.functions.map((row) => row.kind));
+  const found = new Set(session.site?.functions.map((row) => row.kind));
+  if (speakersOfBgp().length) found.add('bgp');
+  return found;
+}
+
+/** Names of the functions with peers of BGP. */
+export function speakersOfBgp(): string[] {
+  return bgpNames(session.site?.functions, session.speaking);
 }
 
 /** Signs in with a token; gives the reason if the site refuses it. */

@@ -1,6 +1,14 @@
 // How a function stands, in a few figures of its field, and what of it does not stand.
-import { api, type FunctionRow, type NextHop } from './api';
+import {
+  api,
+  type BgpPeer,
+  type FunctionRow,
+  type IgpNeighbour,
+  type LdpNeighbour,
+  type NextHop,
+} from './api';
 import { capital, count, duration, octets, relative } from './format';
+import { isAdjacent, isRefused, labelOf } from './network';
 import { build, type Page } from './route';
 
 export interface Standing {
@@ -18,10 +26,21 @@ function share(some: number, all: number): string {
   return some === all ? count(all) : `${count(some)} of ${count(all)}`;
 }
 
+/** Peers of BGP whose session does not stand, without those that the operator has shut down. */
+function unestablished(peers: BgpPeer[], name: string): Standing['troubles'] {
+  return peers
+    .filter((peer) => peer.state !== 'Established' && peer.state !== 'shut down')
+    .map((peer) => ({
+      name: peer.peer,
+      why: `${capital(peer.state)}${peer.why ? `: ${peer.why}` : ''}`,
+      href: of('peers', { function: name, peer: peer.peer }),
+    }));
+}
+
 async function reflector({ name }: FunctionRow): Promise<Standing> {
   const peers = await api.bgpPeers(name);
   const down = peers.filter((peer) => peer.state !== 'Established');
-  const held = down.filter((peer) => peer.state !== 'shut down');
+  const troubles = unestablished(peers, name);
   const learnt = peers.reduce((sum, peer) => sum + peer.routes_accepted, 0);
   const told = peers.reduce((sum, peer) => sum + peer.routes_out, 0);
   const waiting = peers.reduce((sum, peer) => sum + peer.waiting_octets, 0);
@@ -30,18 +49,79 @@ async function reflector({ name }: FunctionRow): Promise<Standing> {
       {
         what: 'Peers up',
         value: share(peers.length - down.length, peers.length),
-        isBad: held.length > 0,
+        isBad: troubles.length > 0,
         href: of('peers', { function: name }),
       },
       { what: 'Routes learnt', value: count(learnt), href: of('routes', { function: name }) },
       { what: 'Routes told', value: count(told) },
       { what: 'Waiting to be read', value: octets(waiting) },
     ],
-    troubles: held.map((peer) => ({
-      name: peer.peer,
-      why: `${capital(peer.state)}${peer.why ? `: ${peer.why}` : ''}`,
-      href: of('peers', { function: name, peer: peer.peer }),
+    troubles,
+  };
+}
+
+/** Routers that OSPF and IS-IS hear; nothing where neither hears one. */
+export function adjacencies(all: IgpNeighbour[], name: string): Standing {
+  const rest = all.filter((row) => !isAdjacent(row));
+  const href = of('network', { function: name });
+  if (!all.length) return { facts: [], troubles: [] };
+  return {
+    facts: [
+      {
+        what: 'Adjacent',
+        value: share(all.length - rest.length, all.length),
+        isBad: rest.length > 0,
+        href,
+      },
+    ],
+    troubles: rest.map((row) => {
+      const state = isRefused(row) ? 'is refused' : `is ${row.state}`;
+      const why = `${state} by ${row.interface}${row.why ? `: ${row.why}` : ''}`;
+      return { name: labelOf({ id: row.router_id, name: row.name }), why, href };
+    }),
+  };
+}
+
+/** Sessions of LDP; nothing where it hears nobody. */
+export function labels(all: LdpNeighbour[], name: string): Standing {
+  const rest = all.filter((row) => row.state !== 'Operational');
+  const href = of('metrics', { name: 'ldp_sessions' });
+  if (!all.length) return { facts: [], troubles: [] };
+  return {
+    facts: [
+      {
+        what: 'LDP sessions',
+        value: share(all.length - rest.length, all.length),
+        isBad: rest.length > 0,
+        href,
+      },
+    ],
+    troubles: rest.map((row) => ({
+      name: row.peer,
+      why: `LDP ${row.state}${row.interfaces.length ? ` by ${row.interfaces.join(', ')}` : ''}`,
+      href: of('edge', { function: name }),
     })),
+  };
+}
+
+/** Sessions of BGP of an edge. */
+export function sessions(peers: BgpPeer[], name: string): Standing {
+  const up = peers.filter((peer) => peer.state === 'Established').length;
+  const troubles = unestablished(peers, name);
+  const learnt = peers.reduce((sum, peer) => sum + peer.routes_accepted, 0);
+  if (!peers.length) return { facts: [], troubles };
+  const query = { function: name };
+  return {
+    facts: [
+      {
+        what: 'BGP',
+        value: share(up, peers.length),
+        isBad: troubles.length > 0,
+        href: of('peers', query),
+      },
+      { what: 'BGP routes learnt', value: count(learnt), href: of('routes', query) },
+    ],
+    troubles: troubles.map((it) => ({ ...it, why: `BGP ${it.why}` })),
   };
 }
 
@@ -69,10 +149,14 @@ async function edge({ name }: FunctionRow): Promise<Standing> {
         href: to(''),
       },
       { what: 'Interfaces', value: count(it.interfaces), href: to('') },
-      { what: 'VRFs', value: count(it.vrfs), href: to('tables') },
-      { what: 'Static routes', value: count(it.routes), href: to('tables') },
-      { what: 'Bridges', value: count(it.bridges), href: to('bridges') },
-      { what: 'Cross-connects', value: count(it.cross_connects), href: to('wires') },
+      ...[
+        { what: 'VRFs', some: it.vrfs, view: 'tables' },
+        { what: 'Static routes', some: it.routes, view: 'tables' },
+        { what: 'Bridges', some: it.bridges, view: 'bridges' },
+        { what: 'Cross-connects', some: it.cross_connects, view: 'wires' },
+      ]
+        .filter(({ some }) => some > 0)
+        .map(({ what, some, view }) => ({ what, value: count(some), href: to(view) })),
     ],
     troubles,
   };
@@ -193,17 +277,35 @@ async function mediaController({ name }: FunctionRow): Promise<Standing> {
   };
 }
 
-const ASKED: Record<string, (row: FunctionRow) => Promise<Standing>> = {
-  rr: reflector,
-  pe: edge,
-  sgc: gateway,
-  ssc: border,
-  msc: mediaController,
-  ipsmgw: messages,
-  sas: assurance,
+type Question = (row: FunctionRow) => Promise<Standing>;
+
+const ASKED: Record<string, Question[]> = {
+  rr: [reflector],
+  sgc: [gateway],
+  ssc: [border],
+  msc: [mediaController],
+  ipsmgw: [messages],
+  sas: [assurance],
 };
 
-/** Asks a function how it stands; null for a kind of which nothing is known. */
-export async function standing(row: FunctionRow): Promise<Standing | null> {
-  return (await ASKED[row.kind]?.(row)) ?? null;
+/**
+ * What to ask a function to know how it stands, one request each at most, in the order in which the
+ * answers are told. An edge is asked for peers where it is known to speak BGP.
+ */
+export function questions({ kind }: FunctionRow, speaksBgp: boolean): Question[] {
+  if (kind !== 'pe') return ASKED[kind] ?? [];
+  return [
+    async ({ name }) => adjacencies(await api.igpNeighbours(name), name),
+    async ({ name }) => sessions(speaksBgp ? await api.bgpPeers(name) : [], name),
+    async ({ name }) => labels(await api.ldpNeighbours(name), name),
+    edge,
+  ];
+}
+
+/** Answers as one. */
+export function together(parts: (Standing | undefined)[]): Standing {
+  return {
+    facts: parts.flatMap((part) => part?.facts ?? []),
+    troubles: parts.flatMap((part) => part?.troubles ?? []),
+  };
 }

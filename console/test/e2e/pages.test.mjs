@@ -31,6 +31,9 @@ const PAGES = [
   ['/peers', 'transit2'],
   ['/peers?peer=pe8', 'Offered in OPEN'],
   ['/peers?peer=pe31', 'It came from a range of addresses'],
+  ['/peers?function=pe1', 'transit9'],
+  ['/peers?function=pe1&peer=rr-north', 'internal'],
+  ['/routes?function=pe1', '10.0.0.0/16'],
   ['/routes', '10.0.0.0/16'],
   ['/routes?within=10.1.0.0/16&route=10.1.3.0/24', 'Best path'],
   ['/edge', '02:00:00:00:00:04'],
@@ -44,7 +47,7 @@ const PAGES = [
   ['/network?from=1921.6800.0001&to=1921.6800.0010', 'the tunnel ends'],
   ['/network?from=1921.6800.0003', 'What fra1 says'],
   ['/network?back=1', '– bru1'],
-  ['/network?of=ospf%200.0.0.7', '10.255.0.4'],
+  ['/network?of=ospf%200.0.0.7', 'Its hello interval is 1 s, here 10 s'],
   ['/ss7', '10.31.2.1'],
   ['/ss7?view=servers', 'AS-PENDING'],
   ['/ss7?view=routes', '2-9-2'],
@@ -200,7 +203,11 @@ test('a site of one function has its pages, and no words of others', async () =>
   const sip = /\b(SIP|INVITE|REGISTER|Call-ID|calls?|registrations?|realm|softswitch)\b/i;
   for (const [kind, names, pages] of [
     ['rr', ['Overview', 'Peers', 'Routes'], ['/', '/peers', '/routes', '/calls']],
-    ['pe', ['Overview', 'Edge', 'Network'], ['/', '/edge', '/network', '/alarms', '/metrics']],
+    [
+      'pe',
+      ['Overview', 'Peers', 'Routes', 'Edge', 'Network'],
+      ['/', '/edge', '/network', '/alarms', '/metrics'],
+    ],
     ['msc', ['Overview', 'Media'], ['/']],
     ['ipsmgw', ['Overview', 'Messages'], []],
     ['sgc', ['Overview', 'SS7'], ['/', '/ss7', '/ss7?view=servers', '/alarms', '/metrics']],

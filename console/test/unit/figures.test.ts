@@ -42,3 +42,17 @@ test('a rate that is counted every five seconds is shown as its mean over ten', 
   expect(smoothed([4, 2], 10)).toEqual([4, 3]);
   expect(smoothed([4, 2], 1)).toEqual([4, 2]);
 });
+
+test('an edge shows no figures of what it has not, and a 0 of what does not stand', () => {
+  const edge = { pe_ports_up: 2, pe_ports_down: 0, pe_routes: 0, ldp_sessions: 0 };
+  const names = (gauges: Record<string, number>) =>
+    figuresOf({ rates: {}, gauges } as unknown as Live, 'pe').map((it) => it.name);
+  expect(names(edge)).toEqual(['pe_ports_up']);
+  const down = { ...edge, pe_bgp_peers_established: 0, pe_bgp_peers_down: 1 };
+  expect(names({ ...down, igp_adjacencies: 0, igp_neighbours: 1 })).toEqual([
+    'pe_ports_up',
+    'igp_adjacencies',
+    'pe_bgp_peers_established',
+    'pe_bgp_peers_down',
+  ]);
+});

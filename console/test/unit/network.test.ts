@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import type { IgpChange, IgpLink, IgpNode, IgpTopology } from '../../src/lib/api';
+import type { IgpChange, IgpLink, IgpNeighbour, IgpNode, IgpTopology } from '../../src/lib/api';
 import {
   back,
   before,
+  byTrouble,
   costOf,
   fit,
   layout,
@@ -10,6 +11,8 @@ import {
   marks,
   onto,
   sentence,
+  silent,
+  standingOf,
   svg,
 } from '../../src/lib/network';
 
@@ -145,4 +148,42 @@ test('the file holds every node and line, and escapes what peers say', () => {
     expect(x > 0 && x < 800 && y > 0 && y < 400).toBe(true);
     expect(back(by, { x, y }).x).toBeCloseTo(it.x);
   }
+});
+
+function neighbour(name: string, state: string, protocol = 'ospf'): IgpNeighbour {
+  return {
+    ...{ protocol, interface: name, area: '0.0.0.0', address: null, router_id: '192.0.2.9' },
+    ...{ name: null, state, state_s: 4, bfd: null, why: null },
+  };
+}
+
+test('the chip is well only when every neighbour is adjacent, and says who is refused', () => {
+  const full = neighbour('core1', 'Full');
+  expect(standingOf([])).toEqual({ text: 'no router is heard', isWell: false });
+  expect(standingOf([full])).toEqual({ text: '1 neighbour adjacent', isWell: true });
+  expect(standingOf([full, neighbour('lan1', '2-Way')]).isWell).toBe(true);
+  expect(standingOf([full, neighbour('core2', 'ExStart')])).toEqual({
+    text: '1 of 2 neighbours adjacent',
+    isWell: false,
+  });
+  expect(standingOf([full, neighbour('core2', 'refused')])).toEqual({
+    text: '1 of 2 neighbours adjacent, 1 refused',
+    isWell: false,
+  });
+});
+
+test('who is not adjacent comes first, and interfaces that hear nobody are named', () => {
+  const all = [
+    neighbour('core1', 'Full'),
+    neighbour('core10', 'refused'),
+    neighbour('core2', 'refused'),
+    neighbour('core3', 'Up', 'isis'),
+  ];
+  const rows = byTrouble(all, 'ospf');
+  expect(rows.map((row) => row.interface)).toEqual(['core2', 'core10', 'core1']);
+  const speaks = (name: string, passive = false) => ({
+    ...{ protocol: 'ospf', interface: name, passive, neighbours: 0 },
+  });
+  const interfaces = [speaks('core1'), speaks('core3'), speaks('lan1', true), speaks('core10')];
+  expect(silent(interfaces, rows, 'ospf')).toEqual(['core3']);
 });
