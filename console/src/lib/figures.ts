@@ -39,7 +39,7 @@ const WISHES: Wish[] = [
   ['pe', 'BGP sessions', 'up', 'gauges', 'pe_bgp_peers_established'],
   ['pe', 'BGP down', 'now', 'gauges', 'pe_bgp_peers_down'],
   ['pe', 'LDP sessions', 'up', 'gauges', 'ldp_sessions'],
-  ['pe', 'Static routes', 'now', 'gauges', 'pe_routes'],
+  ['pe', 'Routes in use', 'now', 'gauges', 'pe_routes'],
   ['sgc', 'MSUs in', 'per s', 'rates', 'sgc_msus_received_total'],
   ['sgc', 'MSUs relayed', 'per s', 'rates', 'sgc_msus_relayed_total'],
   ['sgc', 'Associations', 'up', 'gauges', 'sgc_peers_associated'],

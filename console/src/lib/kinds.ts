@@ -1,5 +1,5 @@
 // The kinds of network functions, in the words of their field.
-import type { FunctionRow, History } from './api';
+import type { BgpPeer, FunctionRow, History } from './api';
 
 export interface Kind {
   name: string;
@@ -45,4 +45,10 @@ export function bgpNames(functions: FunctionRow[] | undefined, speaking: string[
   return (functions ?? [])
     .filter((row) => row.kind === 'rr' || (row.kind === 'pe' && speaking.includes(row.name)))
     .map((row) => row.name);
+}
+
+/** Why a session does not stand, where that is known. */
+export function whyOf(peer: Pick<BgpPeer, 'state' | 'why' | 'last_seen_us'>): string {
+  const isCalled = peer.state === 'Connect' || peer.state === 'Active';
+  return peer.why || (isCalled && peer.last_seen_us === null ? 'it has not answered yet' : '');
 }

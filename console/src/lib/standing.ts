@@ -8,6 +8,7 @@ import {
   type NextHop,
 } from './api';
 import { capital, count, duration, octets, relative } from './format';
+import { whyOf } from './kinds';
 import { isAdjacent, isRefused, labelOf } from './network';
 import { build, type Page } from './route';
 
@@ -32,7 +33,7 @@ function unestablished(peers: BgpPeer[], name: string): Standing['troubles'] {
     .filter((peer) => peer.state !== 'Established' && peer.state !== 'shut down')
     .map((peer) => ({
       name: peer.peer,
-      why: `${capital(peer.state)}${peer.why ? `: ${peer.why}` : ''}`,
+      why: [capital(peer.state), whyOf(peer)].filter(Boolean).join(': '),
       href: of('peers', { function: name, peer: peer.peer }),
     }));
 }

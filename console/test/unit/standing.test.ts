@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BgpPeer, FunctionRow, IgpNeighbour, LdpNeighbour } from '../../src/lib/api';
-import { bgpNames, speakers } from '../../src/lib/kinds';
+import { bgpNames, speakers, whyOf } from '../../src/lib/kinds';
 import { entries } from '../../src/lib/pages';
 import { adjacencies, labels, sessions, together } from '../../src/lib/standing';
 
@@ -26,6 +26,11 @@ test('an edge says how many neighbours are adjacent, and why others are not', ()
 test('sessions of BGP and LDP are told where there are some', () => {
   const peer = (name: string, state: string, why: string | null = null) =>
     ({ peer: name, state, why, routes_accepted: 7 }) as BgpPeer;
+  const silent = { state: 'Connect', why: null, last_seen_us: null };
+  expect([whyOf(silent), whyOf({ ...silent, last_seen_us: 9 })]).toEqual([
+    'it has not answered yet',
+    '',
+  ]);
   const peers = [peer('west', 'Established'), peer('transit', 'Connect', 'it does not answer')];
   const found = sessions([...peers, peer('old', 'shut down')], 'pe1');
   expect(found.facts).toMatchObject([
