@@ -123,6 +123,7 @@ impl Plane {
 
     /// Everything that leads over an interface is made anew.
     fn refresh_interface(&mut self, interface: u32) -> Result<(), Refused> {
+        self.announce_late(interface);
         self.refresh_own_hops(interface)?;
         self.refresh_neighbours(interface)
     }
@@ -177,6 +178,7 @@ impl Plane {
         };
         known.remove(at);
         self.changed.addresses = true;
+        self.unannounce(interface, address);
         self.withdraw(interface, address, length)?;
         self.forget_neighbours_of(interface, address, length)
     }
@@ -187,6 +189,7 @@ impl Plane {
         }
         self.remove_advertisement(interface);
         for (address, length) in self.addresses.remove(&interface).unwrap_or_default() {
+            self.unannounce(interface, address);
             self.withdraw(interface, address, length)?;
         }
         let arcs: Vec<String> = self

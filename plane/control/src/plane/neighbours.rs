@@ -57,7 +57,24 @@ pub const GATEWAY_PAUSE: Duration = Duration::from_secs(5);
 impl Plane {
     /// Announces an own address with the next tick (RFC 5227 §3, RFC 4861 §7.2.6).
     pub(super) fn announce(&mut self, interface: u32, address: IpAddr) {
-        self.neighbours.announce.push((self.now, (interface, address), 0));
+        self.neighbours.announce.insert((interface, address), (self.now, 0));
+    }
+
+    /// An address is no own one any more.
+    pub(super) fn unannounce(&mut self, interface: u32, address: IpAddr) {
+        self.neighbours.announce.remove(&(interface, address));
+    }
+
+    /// An interface is another one, or up again: what could not be announced there is now.
+    pub(super) fn announce_late(&mut self, interface: u32) {
+        if self.link(interface).is_none() {
+            return;
+        }
+        let waits =
+            |(key, (at, _)): &(&Key, &mut (Time, usize))| key.0 == interface && *at == Time::MAX;
+        let now = self.now;
+        let waiting = self.neighbours.announce.iter_mut().filter(waits);
+        waiting.for_each(|(_, (at, _))| *at = now);
     }
 
     /// Whether another system says that an own address is its own, which goes from one to the
@@ -99,15 +116,17 @@ impl Plane {
     }
 
     /// Announces addresses whose time has come. Those that go from one system to another are
-    /// announced again: neighbours may have lost the first one.
+    /// announced again: neighbours may have lost the first one. While its interface is down, an
+    /// address waits: nobody would hear of it.
     fn announcements_due(&mut self, out: &mut Vec<Out>) {
         let now = self.now;
-        let due = self.neighbours.announce.extract_if(.., |(at, ..)| *at <= now);
-        for (_, (interface, address), told) in due.collect::<Vec<_>>() {
-            let Some(link) = self.link(interface) else { continue };
-            if told > 0 && !self.has_address(interface, address) {
+        let due = self.neighbours.announce.extract_if(.., |_, (at, _)| *at <= now);
+        for (key, (_, told)) in due.collect::<Vec<_>>() {
+            let (interface, address) = key;
+            let Some(link) = self.link(interface) else {
+                self.neighbours.announce.insert(key, (Time::MAX, 0));
                 continue;
-            }
+            };
             let token = self.features.iter().find_map(|feature| feature.token());
             let token = token.filter(|_| self.gives_way(interface, address));
             let frame = match address {
@@ -116,8 +135,7 @@ impl Plane {
             };
             out.push(Out::Send { interface, frame });
             if let Some(after) = AGAIN.get(told).filter(|_| self.gives_way(interface, address)) {
-                let again = (now + *after, (interface, address), told + 1);
-                self.neighbours.announce.push(again);
+                self.neighbours.announce.insert(key, (now + *after, told + 1));
             }
         }
     }

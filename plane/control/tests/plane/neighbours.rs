@@ -1,6 +1,8 @@
 //! Who is where: ARP and neighbour discovery.
 
-use super::world::{HOST, Left, World, ethernet, interface, mac, packet6, programs, udp4, via};
+use super::world::{
+    HOST, Left, World, ethernet, interface, mac, packet6, port, programs, udp4, via,
+};
 use nodes::program::{Hop, Interface, Removed};
 use nodes::{Out, Program, Refused};
 use plane_control::GATEWAYS_OF_INTERFACE_MAX;
@@ -161,6 +163,29 @@ fn an_address_is_announced_and_a_hop_in_use_cannot_be_removed() {
     assert!(world.plane.apply(&Program::Remove(Removed::Hop(1))).is_err());
     world.apply(Program::Remove(Removed::Hop(2)));
     world.apply(Program::Remove(Removed::Hop(1)));
+}
+
+#[test]
+fn an_address_whose_port_is_down_is_announced_when_that_is_up_unless_it_is_gone_by_then() {
+    let mut world = World::of(&programs()[..2]);
+    let down = nodes::program::Port { up: false, ..port(0) };
+    world.apply(Program::Port(down.clone()));
+    let addresses = ["10.0.1.1", "10.0.1.3"].map(|it| it.parse().unwrap());
+    for address in addresses {
+        let own = nodes::program::Address { interface: 1, address, length: 24 };
+        world.apply(Program::Address(own));
+    }
+    assert_eq!(frames(&world.pass(Duration::from_secs(9))), []);
+    world.apply(Program::Remove(Removed::Address(1, addresses[1], 24)));
+    world.apply(Program::Port(port(0)));
+    let out = world.tick();
+    let announced = frames(&out);
+    assert_eq!(announced.len(), 1);
+    assert_eq!(announced[0].1[28..32], [10, 0, 1, 1]);
+    // Once: neighbours that know where it is need not hear it whenever a link has been down.
+    world.apply(Program::Port(down));
+    world.apply(Program::Port(port(0)));
+    assert_eq!(frames(&world.pass(Duration::from_secs(9))), []);
 }
 
 #[test]

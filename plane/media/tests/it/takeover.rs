@@ -2,7 +2,7 @@
 //! the other one. No index leaves twice under one key, whenever that one dies.
 
 use super::lives::{frame, item, place};
-use super::world::{HOST, World, programs};
+use super::world::{HOST, World, port, programs};
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use media::program::{
@@ -10,7 +10,7 @@ use media::program::{
 };
 use media::{Expected, PayloadTypes, Rate, Settings, Sources, Use};
 use nodes::interfaces::Row as Link;
-use nodes::program::{Address, Removed};
+use nodes::program::{Address, Port, Removed};
 use nodes::{Out, Program};
 use rtp::{ClockRate, Header, Packet, Rewrite};
 use srtp::{KeyEntry, MasterKey, Parameters, Receiver, Sender, Suite};
@@ -447,13 +447,25 @@ fn an_address_that_goes_from_node_to_node_is_announced_again_and_given_up_to_who
     world.apply(item(&Said::Range(range)));
     world.pass(Duration::from_secs(9));
     let own = Address { interface: 1, address, length: 32 };
-    world.apply(Program::Address(own));
+    world.apply(Program::Address(own.clone()));
     let mut times = Vec::new();
     for at in 0..=400 {
         let count = announced(&world.pass(Duration::from_millis(10)));
         times.extend(core::iter::repeat_n(10 * (at + 1), count));
     }
     assert_eq!(times, [10, 30, 110, 510, 1_010, 3_010]);
+    // Its port goes down while neighbours hear of it: they do so anew when it is up.
+    let times = |world: &mut World, steps: u64| {
+        let count = |at| (10 * (at + 1), announced(&world.pass(Duration::from_millis(10))));
+        (0..steps).map(count).flat_map(|(at, count)| vec![at; count]).collect::<Vec<u64>>()
+    };
+    world.apply(Program::Remove(Removed::Address(1, address, 32)));
+    world.apply(Program::Address(own));
+    assert_eq!(times(&mut world, 5), [10, 30]);
+    world.apply(Program::Port(Port { up: false, ..port(0) }));
+    assert!(times(&mut world, 400).is_empty());
+    world.apply(Program::Port(port(0)));
+    assert_eq!(times(&mut world, 400), [10, 30, 110, 510, 1_010, 3_010]);
     // Another system announces it (RFC 5227 §3).
     let arp = |ip: [u8; 4]| {
         let mut frame = vec![0xff; 6];

@@ -163,8 +163,8 @@ pub(in super::super) struct Neighbours {
     hops: BTreeMap<u32, Key>,
     last_number: u32,
     pub(super) due: BTreeSet<(Time, u32)>,
-    /// When addresses are announced, and how often they were.
-    pub(super) announce: Vec<(Time, Key, usize)>,
+    /// When addresses are announced (`MAX`: when their interface is up), and how often they were.
+    pub(super) announce: BTreeMap<Key, (Time, usize)>,
     /// Those that may give way: interface, class, age.
     order: BTreeSet<(Holder, Class, u64, u32)>,
     age: u64,
