@@ -340,9 +340,8 @@ impl MediaController {
     }
 
     fn tell_over(&mut self, local: anchor::Local, over: &Over, out: &mut Effects) {
-        let places = self.places_of(local);
         let Over { owner, stream, at } = over;
-        let Some(Last { traced, rest, whole }) = self.measures.end(*at, local, &places) else {
+        let Some(Last { traced, rest, whole }) = self.measures.end(*at, local) else {
             return self.trail_ended(*at, *owner, stream, None);
         };
         if let Some(report) = traced {
@@ -429,12 +428,6 @@ impl MediaController {
             self.tell_agreed(local, out);
             self.dataplane.tell(now, out, &programs);
         }
-    }
-
-    /// The places of RTP and RTCP of a port.
-    pub(crate) fn places_of(&self, local: anchor::Local) -> Vec<media::program::Place> {
-        let ports = [Some(local.port), local.port.checked_add(1)].into_iter().flatten();
-        ports.filter_map(|port| self.streams.addresses.place(local.address, port)).collect()
     }
 
     /// A command of NG.

@@ -243,7 +243,9 @@ impl MediaController {
                 for mut flow in streams.all_flows().flat_map(|flows| flows.into_values()) {
                     // Of the streams of a life a later forwarder goes on ahead of what the one
                     // before may have sent, whether that could tell how far it was or not.
-                    let known = measures.snapshot(&flow.at).cloned();
+                    let (address, port) = (streams.addresses.number_of(&flow.at), flow.at.port);
+                    let local = address.map(|address| anchor::Local { address, port });
+                    let known = local.and_then(|local| measures.snapshot(local)).cloned();
                     flow.resume = if is_first { known } else { Some(known.unwrap_or_default()) };
                     rest.push(flows::said(&media::program::Said::Flow(Box::new(flow))));
                 }

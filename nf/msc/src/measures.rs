@@ -11,7 +11,7 @@ use anchor::{Codec, Local, Side, Stream};
 use core::net::SocketAddr;
 use hashbrown::HashMap;
 use machine::{Duration, Time};
-use media::program::{Place, Snapshot, Statistics as Counted};
+use media::program::{Snapshot, Statistics as Counted};
 use rtp::ClockRate;
 use rtp::quality::{self, Path};
 use std::collections::BTreeMap;
@@ -27,6 +27,12 @@ pub(crate) const POOR_HUNDREDTHS: u16 = 350;
 const REMEMBERED_MAX: usize = 4_096;
 /// What a packet of speech lasts where nobody says.
 const PACKET: Duration = Duration::from_millis(20);
+
+/// The ports of RTP, and of RTCP where that has its own.
+pub(crate) fn with_rtcp(local: Local) -> impl Iterator<Item = Local> {
+    let ports = [Some(local.port), local.port.checked_add(1)].into_iter().flatten();
+    ports.map(move |port| Local { port, ..local })
+}
 
 /// What a report counts from.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +117,7 @@ pub(crate) struct Shown {
 #[derive(Debug, Default)]
 pub(crate) struct Measures {
     ends: HashMap<Local, Measured>,
-    snapshots: HashMap<Place, Snapshot>,
+    snapshots: HashMap<Local, Snapshot>,
     /// Since when an end is silent while the other one speaks.
     silent: BTreeMap<Local, Time>,
     /// When an end was reported to be poor.
@@ -222,9 +228,15 @@ impl Measures {
         }
     }
 
-    /// What a forwarder that comes next goes on with.
-    pub fn keep(&mut self, place: Place, snapshot: Snapshot) {
-        self.snapshots.insert(place, snapshot);
+    /// What a forwarder that comes next goes on with. It is known by the number of the address: the
+    /// place depends on how that forwarder numbers routing tables, which may not be known yet.
+    pub fn keep(&mut self, local: Local, snapshot: Snapshot) {
+        self.snapshots.insert(local, snapshot);
+    }
+
+    /// All of that is told anew.
+    pub fn forget_snapshots(&mut self) {
+        self.snapshots.clear();
     }
 
     /// Another forwarder has taken over from there.
@@ -234,13 +246,13 @@ impl Measures {
     }
 
     /// The same.
-    pub fn snapshot(&self, place: &Place) -> Option<&Snapshot> {
-        self.snapshots.get(place)
+    pub fn snapshot(&self, local: Local) -> Option<&Snapshot> {
+        self.snapshots.get(&local)
     }
 
     /// An end has no stream any more; what there is to be said of it.
-    pub fn end(&mut self, now: Time, local: Local, places: &[Place]) -> Option<Last> {
-        places.iter().for_each(|place| drop(self.snapshots.remove(place)));
+    pub fn end(&mut self, now: Time, local: Local) -> Option<Last> {
+        with_rtcp(local).for_each(|local| drop(self.snapshots.remove(&local)));
         self.silent.remove(&local);
         self.poor.remove(&local);
         let measured = self.ends.remove(&local)?;

@@ -47,7 +47,7 @@ impl MediaController {
         if let Some(snapshot) = &notice.snapshot {
             self.tell_resume(local, snapshot, out);
             self.replicated_notice(notice.number, out);
-            self.measures.keep(place, snapshot.clone());
+            self.measures.keep(local, snapshot.clone());
         }
         let is_rtcp = stream.end(owner.side).local != local;
         let told = Noticed { local, owner, stream };

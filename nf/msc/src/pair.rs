@@ -13,6 +13,7 @@
 
 use crate::MediaController;
 use crate::lease::Lessee;
+use crate::measures::with_rtcp;
 use crate::metrics::Metric;
 use crate::transcoding::Of;
 use anchor::row::StreamId;
@@ -494,9 +495,8 @@ impl MediaController {
             if self.streams.agreement.kept(local).is_some() {
                 self.tell_agreed(local, out);
             }
-            for place in self.places_of(local) {
-                if let Some(snapshot) = self.measures.snapshot(&place) {
-                    let local = Local { port: place.port, ..local };
+            for local in with_rtcp(local) {
+                if let Some(snapshot) = self.measures.snapshot(local) {
                     self.tell_resume(local, snapshot, out);
                 }
             }

@@ -122,6 +122,7 @@ impl MediaController {
             self.dataplane.tell(now, out, &programs);
         }
         self.driven.numbers().into_iter().for_each(|call| self.driven.take_away(call));
+        self.measures.forget_snapshots();
         self.pair.told.clear();
         self.pair.piece.clear();
         self.pair.is_incomplete = false;
@@ -216,8 +217,7 @@ impl MediaController {
                 let local = stream.end(side).local;
                 if self.streams.owner(local).is_none() {
                     self.keying.forget(local, out);
-                    let places = self.places_of(local);
-                    self.measures.end(now, local, &places);
+                    self.measures.end(now, local);
                 }
             }
         }
@@ -397,7 +397,7 @@ impl MediaController {
             let said = crate::flows::said(&Said::Flow(Box::new(flow)));
             self.dataplane.tell(now, out, &[said]);
         }
-        self.measures.keep(place, snapshot);
+        self.measures.keep(local, snapshot);
     }
 }
 

@@ -153,6 +153,43 @@ fn whoever_takes_over_has_the_life_the_leases_and_the_streams_and_tells_nothing_
 }
 
 #[test]
+fn a_forwarder_that_comes_after_its_control_was_told_all_goes_on_where_streams_are() {
+    let section = |own| {
+        let site = site(own).replace("[[group]]", "[[group]]\nvrf = \"media\"");
+        let table = "[[vrf]]\nname = \"media\"\n[[interface]]\nvrf = \"media\"";
+        settings(&site.replace("[[interface]]", table), None)
+    };
+    let now = Time::from_millis(1_000);
+    let nodes = [11, 12].map(|own| World::with(section(own), Plane::default(), now));
+    let mut nodes = Nodes { nodes, active: 0 };
+    for node in &mut nodes.nodes {
+        mirror(node, Mirrored::Deactivate);
+    }
+    nodes.active().adopt();
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
+    nodes.active().greets(1, "ssc1", 7);
+    let block = nodes.active().leases(1, "access", 32)[0];
+    nodes.active().puts(1, 5, 1, &stream(at(block, 0), at(block, 1)));
+    let highest = srtp::Index::of(4_711);
+    let send = vec![srtp::StreamState { ssrc: 7, highest, rtcp: None, moved: 8_192 }];
+    let snapshot = Snapshot { send, ..Snapshot::default() };
+    let notice = Notice { snapshot: Some(snapshot.clone()), ..Notice::default() };
+    nodes.active().notices(at(block, 0), &notice);
+    nodes.syncs();
+    nodes.standby().adopt();
+    let resumed = |world: &World| {
+        let flows = world.plane.flows().into_iter();
+        flows.filter(|it| it.resume.as_ref() == Some(&snapshot)).count()
+    };
+    assert_eq!(resumed(nodes.standby()), 1, "else its indices would be used again");
+    // The same of another forwarder, and after a takeover.
+    nodes.standby().plane = Plane::default();
+    nodes.standby().channel(ChannelEvent::Down("it died"));
+    nodes.standby().adopt();
+    assert_eq!(resumed(nodes.standby()), 1);
+}
+
+#[test]
 fn a_standby_serves_nobody_and_says_nothing() {
     let mut nodes = Nodes::new();
     let standby = nodes.standby();
