@@ -4,13 +4,17 @@
 //! counter and take `O_NONBLOCK` away at any time, and `write(2)` would then wait for ever. The
 //! kernel's own way to ring an eventfd does not wait (`eventfd_signal`): the end of an asynchronous
 //! read that names it does so (`aio_resfd`, io_submit(2)). The read is one octet of our own memory.
+//!
+//! What those reads need the kernel makes when somebody is rung for the first time: of a process
+//! that has it and is killed it undoes that before anything else, which takes some 30 ms, and its
+//! connections stand meanwhile as if it lived.
 
 use driver::Timed;
 use driver::call::check;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Ends of reads that the kernel is asked to keep until they are taken, and that are taken at once.
 const EVENTS: usize = 32;
@@ -53,7 +57,9 @@ const _: () = assert!(size_of::<Request>() == 64 && size_of::<End>() == 32);
 /// as whoever waits at the eventfd likes.
 #[derive(Debug)]
 pub struct Bell {
-    context: libc::c_ulong,
+    context: OnceLock<libc::c_ulong>,
+    /// Held while that is made.
+    making: Mutex<()>,
     source: OwnedFd,
     /// Where the octet goes; in a place of its own, which stays as long as the context.
     octet: Box<AtomicU8>,
@@ -63,7 +69,7 @@ impl Bell {
     /// A bell for any number of eventfds.
     ///
     /// # Errors
-    /// The kernel's: it has no asynchronous reads, or no more of them (`fs.aio-max-nr`).
+    /// The kernel's: no descriptor is left.
     pub fn new() -> io::Result<Self> {
         // SAFETY: plain system calls on a descriptor that is ours alone.
         let source = unsafe {
@@ -72,31 +78,45 @@ impl Bell {
             check(libc::ftruncate(source.as_raw_fd(), 1))?;
             source
         };
+        let (context, making) = (OnceLock::new(), Mutex::default());
+        Ok(Self { context, making, source, octet: Box::default() })
+    }
+
+    fn context(&self) -> io::Result<libc::c_ulong> {
+        if let Some(context) = self.context.get() {
+            return Ok(*context);
+        }
+        let _alone = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = self.context.get() {
+            return Ok(*context);
+        }
         let mut context: libc::c_ulong = 0;
         // SAFETY: the kernel writes one number.
         let made = unsafe { libc::syscall(libc::SYS_io_setup, EVENTS, &raw mut context) };
         if made != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self { context, source, octet: Box::default() })
+        Ok(*self.context.get_or_init(|| context))
     }
 
     /// Rings one.
     ///
     /// # Errors
-    /// The kernel's: it is no eventfd.
+    /// The kernel's: it is no eventfd; there are no asynchronous reads, or no more of them
+    /// (`fs.aio-max-nr`).
     pub fn ring(&self, eventfd: &OwnedFd) -> io::Result<()> {
+        let context = self.context()?;
         for _ in 0..EVENTS {
-            match self.submit(eventfd) {
+            match self.submit(context, eventfd) {
                 // It keeps as many ends of reads as it can.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.take_ends(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => take_ends(context),
                 done => return done,
             }
         }
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    fn submit(&self, eventfd: &OwnedFd) -> io::Result<()> {
+    fn submit(&self, context: libc::c_ulong, eventfd: &OwnedFd) -> io::Result<()> {
         let descriptor = |fd: &OwnedFd| u32::try_from(fd.as_raw_fd()).unwrap_or(u32::MAX);
         let mut request = Request {
             opcode: READ,
@@ -110,32 +130,33 @@ impl Bell {
         let mut list = [&raw mut request];
         // SAFETY: one request, which the kernel copies; the octet that it reads into stands as long
         // as the context. A read of memory is over when the call returns.
-        let done =
-            unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, list.as_mut_ptr()) };
+        let done = unsafe { libc::syscall(libc::SYS_io_submit, context, 1_i64, list.as_mut_ptr()) };
         if done == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+}
 
-    fn take_ends(&self) {
-        let mut ends = [End::default(); EVENTS];
-        let mut at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the kernel writes as many ends as there is room for at most, and waits for none.
-        unsafe {
-            libc::syscall(
-                libc::SYS_io_getevents,
-                self.context,
-                0_i64,
-                EVENTS,
-                ends.as_mut_ptr(),
-                &raw mut at_once,
-            )
-        };
-    }
+/// Takes the ends of reads that the kernel keeps.
+fn take_ends(context: libc::c_ulong) {
+    let mut ends = [End::default(); EVENTS];
+    let mut at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes as many ends as there is room for at most, and waits for none.
+    unsafe {
+        libc::syscall(
+            libc::SYS_io_getevents,
+            context,
+            0_i64,
+            EVENTS,
+            ends.as_mut_ptr(),
+            &raw mut at_once,
+        )
+    };
 }
 
 impl Drop for Bell {
     fn drop(&mut self) {
+        let Some(context) = self.context.get() else { return };
         // SAFETY: takes a number; no read is under way.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+        unsafe { libc::syscall(libc::SYS_io_destroy, *context) };
     }
 }
 
@@ -211,6 +232,16 @@ mod tests {
             bell.ring(&fd).unwrap();
         }
         assert_eq!((count(&fd), count(&fd)), (1_000, 0));
+    }
+
+    #[test]
+    fn a_process_that_rang_nobody_has_nothing_that_the_kernel_takes_long_to_undo() {
+        let (bell, fd) = (Bell::new().unwrap(), eventfd(libc::EFD_NONBLOCK));
+        assert_eq!(bell.context.get(), None);
+        std::thread::scope(|scope| {
+            (0..4).for_each(|_| drop(scope.spawn(|| bell.ring(&fd).unwrap())));
+        });
+        assert_eq!((bell.context.get().is_some(), count(&fd)), (true, 4));
     }
 
     #[test]
