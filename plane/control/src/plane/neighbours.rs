@@ -70,10 +70,10 @@ impl Plane {
         if self.link(interface).is_none() {
             return;
         }
-        let waits =
-            |(key, (at, _)): &(&Key, &mut (Time, usize))| key.0 == interface && *at == Time::MAX;
-        let now = self.now;
-        let waiting = self.neighbours.announce.iter_mut().filter(waits);
+        let (now, first) = (self.now, IpAddr::from([0; 4]));
+        let of_it = self.neighbours.announce.range_mut((interface, first)..);
+        let of_it = of_it.take_while(|(key, _)| key.0 == interface);
+        let waiting = of_it.filter(|(_, (at, _))| *at == Time::MAX);
         waiting.for_each(|(_, (at, _))| *at = now);
     }
 
