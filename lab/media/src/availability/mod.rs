@@ -297,6 +297,8 @@ mod tests {
             lost: in_a_row.into(),
             of_a_call: in_a_row.into(),
             in_a_row,
+            replayed: 0,
+            forged: 0,
             delay_ns: 80_000,
             mos: 4.1,
         };

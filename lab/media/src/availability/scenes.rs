@@ -59,6 +59,10 @@ pub(super) struct Stream {
     pub(super) of_a_call: u64,
     /// The most that one call lost one after the other.
     pub(super) in_a_row: u32,
+    /// Of what is lost, packets that came with an index that came before or is too old, and with a
+    /// tag that is wrong.
+    pub(super) replayed: u64,
+    pub(super) forged: u64,
     /// The delay that 999 of 1,000 packets did not pass.
     pub(super) delay_ns: u64,
     /// As G.107 rates it.
@@ -69,6 +73,7 @@ impl Stream {
     fn of(report: &StreamReport, is_hit: bool) -> Self {
         let loss = report.lost as f64 / report.sent.max(1) as f64;
         let packet = Duration::from_millis(20);
+        let voice = report.voice.as_ref();
         let delay = packet + Duration::from_nanos(report.delays.p999_ns);
         let path = quality::Path { delay, loss, ..quality::Path::default() };
         Self {
@@ -78,6 +83,8 @@ impl Stream {
             lost: report.lost,
             of_a_call: report.flow_lost_max,
             in_a_row: report.loss_period_max,
+            replayed: voice.map_or(0, |it| it.replayed),
+            forged: voice.map_or(0, |it| it.forged),
             delay_ns: report.delays.p999_ns,
             mos: quality::rate(quality::Codec::G729, &path).mos(),
         }
@@ -86,6 +93,7 @@ impl Stream {
     pub(super) fn detail(&self) -> Value {
         json!({ "name": self.name, "hit": self.is_hit, "sent": self.sent, "lost": self.lost,
             "lost_of_a_call": self.of_a_call, "lost_in_a_row": self.in_a_row,
+            "replayed": self.replayed, "forged": self.forged,
             "delay_p999_us": self.delay_ns / 1_000 })
     }
 }
