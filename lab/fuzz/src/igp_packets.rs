@@ -51,7 +51,7 @@ fn link() -> Link {
 fn router(now: Time, ospf: Ospf, isis: Isis) -> Router {
     let ospf = Some((Arc::new(ospf), KeyChains::new()));
     let isis = Some((Arc::new(isis), KeyChains::new()));
-    let sections = Sections { ospf, isis };
+    let sections = Sections { ospf, isis, bfd: Default::default() };
     let classes = sections.classes();
     let to = ToPackets { socket: "/none".into(), keys: None, classes: classes.clone() };
     let function = "pe".to_owned();

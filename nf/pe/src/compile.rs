@@ -109,6 +109,11 @@ impl Compiler<'_> {
         self.out.has_route(key)
     }
 
+    /// Adds a thing.
+    pub(crate) fn put(&mut self, rank: Rank, name: Removed, program: Program) {
+        self.out.put(rank, name, program);
+    }
+
     /// Sets a route.
     pub(crate) fn set(&mut self, key: (u32, IpAddr, u8), hop: u32) {
         self.out.route(key, hop);

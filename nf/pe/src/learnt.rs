@@ -11,11 +11,12 @@
 use crate::Settings;
 use crate::compile::Compiler;
 use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, prefix};
-use crate::hops::{Editing, is_up, prefix_of, subnet_of};
+use crate::hops::{Editing, Hops, is_up, plain, prefix_of, subnet_of};
 use crate::labelled::{LABELS_DOOR, Labelled};
 use crate::leading::move_guard;
 use crate::peering::{BGP_DOOR, BgpRoute, Peering};
-use dataplane::{Dataplane, Kind, PacketDoor};
+use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
+use detection::program::{FEATURE, Name, Notice, Said};
 use forwarder::ToPackets;
 use igp::config::Source;
 use igp::{
@@ -24,6 +25,8 @@ use igp::{
 };
 use ldp_stack::IMPLICIT_NULL;
 use machine::{Duration, Time};
+use nodes::Program;
+use nodes::program::{Item, Removed};
 use runtime::{ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -67,6 +70,7 @@ fn sections(settings: &Settings) -> Sections {
     Sections {
         ospf: ospf.map(|it| (Arc::new(it.clone()), settings.ospf_keys.clone())),
         isis: isis.map(|it| (Arc::new(it.clone()), settings.isis_keys.clone())),
+        bfd: settings.bfd_keys.clone(),
     }
 }
 
@@ -324,6 +328,18 @@ impl Learnt {
         self.peering.links(settings, dataplane, |name| stands(name).is_up);
     }
 
+    /// A feature of the plane says something: how a session of BFD stands.
+    pub(crate) fn hear(&mut self, now: Time, item: &Item, out: &mut Effects) {
+        let said = Name::read(&item.key).and_then(|name| Ok((name, Notice::read(&item.value)?)));
+        // Forwarder and control are of one version, or one of them knows less: that is passed over.
+        if item.feature == FEATURE
+            && let Ok((name, notice)) = said
+            && let Some(router) = &mut self.router
+        {
+            router.hear(now, &name, notice, out);
+        }
+    }
+
     pub(crate) fn tick(&mut self, now: Time, out: &mut Effects) {
         if let Some(router) = &mut self.router {
             router.tick(now, out);
@@ -377,6 +393,7 @@ impl Learnt {
     fn tell(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) -> bool {
         let mut says_all = false;
         let moved = self.router.as_mut().map(Router::take_moved).unwrap_or_default();
+        let watched = self.router.as_mut().map(Router::take_watched).unwrap_or_default();
         let mut changed = self.router.as_mut().map(Router::take_changed).unwrap_or_default();
         let router = self.router.as_ref();
         let heard = self.labelled.take_heard(now, router);
@@ -389,6 +406,7 @@ impl Learnt {
         dataplane.edit(now, out, |edit| {
             moved.iter().for_each(|(guard, is_back)| move_guard(guard, *is_back, edit));
             peering.say_moved(&mut Editing(edit, hops));
+            watched.into_iter().for_each(|(name, said)| say_watched(&name, said, edit, hops));
             for prefix in changed {
                 let key = key_of(prefix);
                 let behind = waiting.get(&prefix).copied();
@@ -455,6 +473,10 @@ impl Learnt {
             compiled.set(key, hop);
             told.routes.insert(prefix);
         }
+        for said in self.router.iter().flat_map(Router::watched) {
+            let (name, program) = session(said, compiled);
+            compiled.put(Rank::Use, name, program);
+        }
         for at in self.peering.places() {
             let key = (at.0, at.1.address, at.1.length);
             let hop = match compiled.has(key) {
@@ -471,6 +493,26 @@ impl Learnt {
             told.labels.insert(prefix, label);
         }
         told
+    }
+}
+
+/// A session of BFD as the plane is told it: its packets leave by the hop of the neighbour.
+fn session(said: Said, hops: &mut impl Hops) -> (Removed, Program) {
+    let Name { interface, address: gateway } = said.name;
+    let said = Said { hop: plain(&Way { interface, gateway }, hops), ..said };
+    let (feature, key, value) = (FEATURE.to_owned(), said.name.key(), said.value());
+    let name = Removed::Item(feature.clone(), key.clone());
+    (name, Program::Item(Item { feature, key, value }))
+}
+
+/// Tells of a session of BFD that is another one, or is no more.
+fn say_watched(name: &Name, said: Option<Said>, edit: &mut Edit<'_>, hops: &mut usize) {
+    match said {
+        Some(said) => {
+            let (name, program) = session(said, &mut Editing(edit, hops));
+            edit.put(Rank::Use, name, program);
+        }
+        None => edit.remove(Rank::Use, Removed::Item(FEATURE.to_owned(), name.key())),
     }
 }
 

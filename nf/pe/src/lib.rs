@@ -63,6 +63,8 @@ pub struct Settings {
     pub ospf_keys: igp::config::KeyChains,
     /// The keys of IS-IS, by their files.
     pub isis_keys: igp::config::KeyChains,
+    /// The keys of BFD, by their files.
+    pub bfd_keys: igp::config::BfdKeys,
     /// How a forwarder is started where none stands, or where it is waited for.
     pub launch: Launch,
 }
@@ -137,8 +139,8 @@ impl ProviderEdge {
                 self.configure_learnt(now, out);
             }
             Some(Notification::Mac(notice)) => self.note(now, notice),
-            // No feature that this function uses says anything.
-            Some(Notification::Item(_) | Notification::Refused(_)) | None => {}
+            Some(Notification::Item(item)) => self.learnt.hear(now, &item, out),
+            Some(Notification::Refused(_)) | None => {}
         }
         if was_controlled && !self.dataplane.is_controlled() {
             self.stations = Stations::default();

@@ -203,6 +203,7 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
         launch,
         ospf_keys: Default::default(),
         isis_keys: Default::default(),
+        bfd_keys: Default::default(),
     };
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };

@@ -156,11 +156,11 @@ impl Forwarder {
         let seed = u32::from_le_bytes([a, b, c, d]);
         let key = key.first_chunk().copied().map_or(0, u64::from_le_bytes);
         let mut plane = Plane::with_features(seed, features)?.with_key(key);
-        let mut hands = Vec::new();
+        let (mut hands, clock) = (Vec::new(), Clock::start());
         for number in 0..spec.workers.clamp(1, WORKERS_MAX) {
             let graph = plane.graph()?;
             let queues = Schedulers::new(plane.queues(), seed ^ u32::from(number));
-            let main = MainThread { told: &tell, waker: &waker };
+            let main = MainThread { told: &tell, waker: &waker, clock };
             hands.push(spawn_worker(spec, number, graph, queues, &main, None)?);
         }
         leave_cores(&spec.cores);
@@ -182,7 +182,7 @@ impl Forwarder {
             next: 0,
             ports: BTreeMap::new(),
             kept: Kept::default(),
-            clock: Clock::start(),
+            clock,
             outs: Vec::new(),
             is_over: false,
         })
@@ -354,7 +354,8 @@ impl Forwarder {
             Err(why) => return tracing::error!(target: "forwarder", worker, %why, "stays dead"),
         };
         let queues = Schedulers::new(self.plane.queues(), self.seed ^ u32::from(worker));
-        let main = MainThread { told: &self.workers.tell, waker: &self.waker };
+        let (told, waker, clock) = (&self.workers.tell, &self.waker, self.clock);
+        let main = MainThread { told, waker, clock };
         let before = Some((&*hand, remains));
         match spawn_worker(&self.spec, worker, graph, queues, &main, before) {
             Ok(mut new) => {
@@ -714,6 +715,7 @@ fn leave_cores(workers: &[usize]) {
 struct MainThread<'a> {
     told: &'a Sender<Notification>,
     waker: &'a Arc<Waker>,
+    clock: Clock,
 }
 
 /// Starts a worker, or another one in the place of one that died.
@@ -750,6 +752,7 @@ fn spawn_worker(
         waker: Arc::clone(&waker),
         listener: Arc::clone(main.waker),
         pulse: Arc::clone(&pulse),
+        clock: main.clock,
         ports,
     };
     let worker = Worker::new(parts).map_err(kernel("a worker"))?;

@@ -118,6 +118,8 @@ pub(crate) struct Parts {
     /// Wakes the main thread, which hears what is told.
     pub(crate) listener: Arc<Waker>,
     pub(crate) pulse: Arc<Pulse>,
+    /// The clock of all workers.
+    pub(crate) clock: Clock,
     /// What the worker that was here before has left open.
     pub(crate) ports: Vec<(u16, Port, bool)>,
 }
@@ -128,7 +130,6 @@ pub(crate) struct Worker {
     ports: Vec<Option<Open>>,
     out: Outbox,
     poll: Poll,
-    clock: Clock,
     /// What the kernel knows of the pool, once there is an AF_XDP port.
     umem: Option<Umem>,
     batch: Vec<Slot>,
@@ -176,7 +177,6 @@ impl Worker {
             ports,
             out: Outbox::default(),
             poll,
-            clock: Clock::start(),
             umem: None,
             batch: Vec::with_capacity(VECTOR),
             entry,
@@ -242,7 +242,7 @@ impl Worker {
     }
 
     fn now(&self) -> Time {
-        Time::from_nanos(self.clock.now_ns())
+        Time::from_nanos(self.parts.clock.now_ns())
     }
 
     /// One vector of each port, through the graph, and out. Whether there was any packet.
@@ -274,10 +274,14 @@ impl Worker {
             self.batch.clear();
         }
         any |= self.doors.receive(graph, pool, self.inject);
-        if any {
+        let is_due = graph.deadline().is_some_and(|at| at <= now);
+        if any || is_due {
             graph.run(pool, &mut self.out, now);
         }
-        if any || self.parts.schedulers.deadline().is_some_and(|at| at <= now) {
+        if self.out.take_call() {
+            self.parts.listener.wake();
+        }
+        if any || is_due || self.parts.schedulers.deadline().is_some_and(|at| at <= now) {
             self.flush(now);
         }
         any || self.parts.schedulers.deadline().is_some()
@@ -500,7 +504,9 @@ impl Worker {
         }
         if is_quiet {
             self.parts.graph.leave();
-            match self.poll.wait(Some(ATTEND)) {
+            let now = self.now();
+            let due = self.parts.graph.deadline().map_or(ATTEND, |at| at.since(now));
+            match self.poll.wait(Some(ATTEND.min(due))) {
                 Ok(ready) if ready.iter().any(|ready| ready.token == WAKER) => {
                     self.parts.waker.clear();
                 }

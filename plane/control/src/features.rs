@@ -32,4 +32,5 @@ pub const FEATURES: &[Row] = &[
     row::<PortQueues>,
     row::<ControlProtection>,
     row::<media::Media>,
+    row::<detection::Detection>,
 ];

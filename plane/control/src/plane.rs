@@ -100,6 +100,7 @@ impl Plane {
             markings: Publisher::new(&domain, Markings::default()).published(),
             routes: vrfs.lookups(),
             hops: hops.lookups(),
+            bfd: None,
             seed,
             key: bucket::mixed(seed.into(), 0),
             counters: Arc::default(),
@@ -188,6 +189,7 @@ impl Plane {
             self.own_addresses.publish(self.own_addresses());
         }
         self.publish_features();
+        self.follow_watched();
         if changed.chains {
             self.chains.publish();
         }
@@ -273,6 +275,7 @@ impl Plane {
         self.neighbours_due(out);
         self.advertisements_due(out);
         self.features.iter_mut().for_each(|feature| feature.tick(now, out));
+        self.follow_watched();
         self.vrfs.ipv4.recycle();
         self.vrfs.ipv6.recycle();
         self.hops.recycle();

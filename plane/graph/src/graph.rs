@@ -70,6 +70,8 @@ pub struct Graph {
     freed: Vec<Slot>,
     traces: Traces,
     is_away: bool,
+    /// Nodes that have deadlines.
+    timed: Vec<usize>,
 }
 
 /// What one run of a graph has for all of its nodes.
@@ -90,7 +92,36 @@ impl Graph {
         let waiting = Waiting { vectors, ready: Ready::default(), dropped: Vec::new() };
         let (work, freed) = (Vec::new(), Vec::new());
         let (traces, is_away) = (Traces::default(), false);
-        Self { nodes, places, chains, reader, waiting, work, freed, traces, is_away }
+        let timed = (0..nodes.len()).filter(|at| nodes[*at].node.has_deadlines()).collect();
+        Self { nodes, places, chains, reader, waiting, work, freed, traces, is_away, timed }
+    }
+
+    /// When [`Graph::run`] wants to be called, whether packets come or not.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.timed.iter().filter_map(|at| self.nodes[*at].node.deadline()).min()
+    }
+
+    /// Lets nodes do what is due.
+    fn tick(&mut self, packets: &mut Pool, round: &mut Round<'_>) {
+        for at in 0..self.timed.len() {
+            let at = self.timed[at];
+            let placed = &mut self.nodes[at];
+            if placed.node.deadline().is_none_or(|due| due > round.now) {
+                continue;
+            }
+            let next = Next {
+                edges: &placed.edges,
+                waiting: &mut self.waiting,
+                chains: round.chains.read(&self.reader),
+            };
+            let (out, now) = (&mut *round.out, round.now);
+            placed.node.tick(&mut Context { packets, next, out, reader: &self.reader, now });
+            if !self.waiting.dropped.is_empty() {
+                self.drop_counted(at, packets);
+            }
+        }
     }
 
     /// The number of a node, to push packets to it.
@@ -122,6 +153,9 @@ impl Graph {
             self.reader.quiesce();
         }
         let chains = Arc::clone(&self.chains);
+        if !self.timed.is_empty() {
+            self.tick(packets, &mut Round { chains: &chains, out: &mut *out, now });
+        }
         while let Some(at) = self.waiting.ready.take() {
             std::mem::swap(&mut self.waiting.vectors[at], &mut self.work);
             let mut work = std::mem::take(&mut self.work);

@@ -90,6 +90,19 @@ pub trait Node: Send {
     /// Takes up to [`VECTOR_MAX`] packets.
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>);
 
+    /// Does what is due, and makes packets of its own; called when [`Node::deadline`] is over.
+    fn tick(&mut self, _cx: &mut Context<'_>) {}
+
+    /// When [`Node::tick`] wants to be called; asked before and after every run of the graph.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    /// Whether it has a clock at all: the others are not asked. Asked once.
+    fn has_deadlines(&self) -> bool {
+        false
+    }
+
     /// Notes of a traced packet that it has just processed, e.g. `10.1.2.3 → 10.4.5.6 ttl 63`.
     fn trace(&self, _packets: &Pool, _slot: Slot, _note: &mut String) {}
 }

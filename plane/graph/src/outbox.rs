@@ -10,6 +10,7 @@ pub const PORTS_MAX: usize = 256;
 pub struct Outbox {
     ports: Vec<Vec<Slot>>,
     punted: Vec<Slot>,
+    has_news: bool,
 }
 
 impl Outbox {
@@ -50,6 +51,18 @@ impl Outbox {
     #[inline]
     pub fn punt(&mut self, slot: Slot) {
         self.punted.push(slot);
+    }
+
+    /// The tables' writer is to look at once what a node has to tell it.
+    #[inline]
+    pub const fn call_writer(&mut self) {
+        self.has_news = true;
+    }
+
+    /// Whether the writer was called since this was asked last.
+    #[inline]
+    pub const fn take_call(&mut self) -> bool {
+        core::mem::replace(&mut self.has_news, false)
     }
 
     /// What waits for a port; whoever takes it empties the queue.

@@ -102,6 +102,19 @@ pub struct Joined {
     pub on: bool,
 }
 
+/// A neighbour that a feature watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// Where it is.
+    pub interface: u32,
+    /// Its address.
+    pub address: IpAddr,
+    /// The guard of hops to it ([`table::hop::HopLookups::set_lost`]); 0: it is watched no more.
+    pub guard: u16,
+    /// Whether it is lost: hops to it are down, whatever is known of its MAC address.
+    pub is_lost: bool,
+}
+
 /// What a feature may ask of the plane's own tables.
 pub trait Known {
     /// The number in the table of a hop of the control process.
@@ -238,6 +251,12 @@ pub trait Feature: Any + Send {
     /// Hears what its nodes noticed and does what is due, every few milliseconds.
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
         let _ = (now, out);
+    }
+
+    /// Neighbours that are watched, with the guards of hops to them, or are watched no more (guard
+    /// 0), and whether they are lost; since it was asked last.
+    fn watched(&mut self) -> Vec<Watched> {
+        Vec::new()
     }
 
     /// Whether an own address is one that goes to another system of the network, which stands for

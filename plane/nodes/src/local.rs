@@ -11,12 +11,15 @@ use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, LINK_SCOPED, OWN, PUNTED};
 use graph::{Context, Edge, Node, Pool, Reason, Row, Slot, Verdict};
 use machine::narrow::index;
+use std::borrow::Cow;
 
 const TO_ECHO: Verdict = Verdict::to(Edge(0));
 const TO_NEIGHBOURS: Verdict = Verdict::to(Edge(1));
 const TO_REASSEMBLY: Verdict = Verdict::to(Edge(2));
+/// Where a feature takes them.
+const TO_BFD: Verdict = Verdict::to(Edge(3));
 /// Not an edge but the outbox.
-const UP: Verdict = Verdict::to(Edge(3));
+const UP: Verdict = Verdict::to(Edge(4));
 const SHORT: Verdict = Verdict::drop(Reason(0));
 const FROM_AFAR: Verdict = Verdict::drop(Reason(12));
 const EXTENDED: Verdict = Verdict::drop(Reason(13));
@@ -162,6 +165,10 @@ impl Local {
         if let Some(forged) = from_afar(packet, found, class) {
             return forged;
         }
+        if self.is_watched(packet, found, class, cx.packets.meta(slot).flags) {
+            self.noted(slot, found, class, cx.packets);
+            return TO_BFD;
+        }
         let asker = self.asker(slot, class, found.source, cx);
         if !self.shared.admitted.admits(rows, asker, cx.now) {
             return Verdict::drop(Reason(1 + class as u8));
@@ -177,6 +184,13 @@ impl Local {
         };
         self.noted(slot, found, class, cx.packets);
         verdict
+    }
+
+    /// Whether it is one of BFD over one hop, for whoever takes those: he knows whom to believe, and
+    /// a flood of others takes no token of theirs.
+    fn is_watched(&self, packet: &[u8], found: Transport, class: Class, flags: u16) -> bool {
+        let is_taken = class == Class::Bfd && self.shared.bfd.is_some() && flags & OWN == 0;
+        is_taken && word(packet, found.at + 2) == BFD_CONTROL
     }
 
     fn asker(&self, slot: Slot, class: Class, source: u64, cx: &Context<'_>) -> Asker {
@@ -219,7 +233,10 @@ impl Local {
 impl Node for Local {
     fn row(&self) -> Row {
         let name = if self.exceptional { "exceptions" } else { "local" };
-        Row::of(name, &["echo", "nd-input", "reassembly"], REASONS)
+        let row = Row::of(name, &["echo", "nd-input", "reassembly"], REASONS);
+        let Some(node) = self.shared.bfd else { return row };
+        let next = row.next.iter().copied().chain([node]).collect();
+        Row { next: Cow::Owned(next), ..row }
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {

@@ -149,6 +149,8 @@ pub struct Shared {
     pub routes: VrfLookups,
     /// Hops.
     pub hops: Arc<HopLookups>,
+    /// The node that takes packets of BFD over one hop, if a feature does.
+    pub bfd: Option<&'static str>,
     /// Seed of flow hashes.
     pub seed: u32,
     /// Key of the hashes by which sources share buckets.

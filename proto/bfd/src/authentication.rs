@@ -15,7 +15,7 @@ const PASSWORD_MAX: usize = 16;
 const KEYS_MAX: usize = 8;
 
 /// A key and its number.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     id: u8,
     secret: Zeroizing<Vec<u8>>,
@@ -28,7 +28,7 @@ impl core::fmt::Debug for Key {
 }
 
 /// How packets of a session are authenticated.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authentication {
     kind: AuthType,
     keys: Vec<Key>,
@@ -46,6 +46,18 @@ impl Key {
         fits.then(|| Self { id, secret: Zeroizing::new(secret.to_vec()) })
     }
 
+    /// Its number.
+    #[must_use]
+    pub const fn id(&self) -> u8 {
+        self.id
+    }
+
+    /// Its secret, for whoever hands it on to where packets are made.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        &self.secret
+    }
+
     /// The secret, with zeros behind it.
     fn padded<const N: usize>(&self) -> Zeroizing<[u8; N]> {
         let mut padded = Zeroizing::new([0; N]);
@@ -57,25 +69,29 @@ impl Key {
 
 /// Keys that several sessions have in common, by number.
 #[derive(Debug, Default)]
-pub struct Keys(Vec<Authentication>);
+pub struct Keys(Vec<Option<Authentication>>);
 
 impl Keys {
     /// Keeps one; its number is what [`crate::SessionSettings`] names. `None` beyond 65,535.
     pub fn add(&mut self, authentication: Authentication) -> Option<u16> {
         let number = u16::try_from(self.0.len()).ok()?;
-        self.0.push(authentication);
+        self.0.push(Some(authentication));
         Some(number)
     }
 
-    /// Puts another one in its place: packets with old keys are refused from now on.
-    pub fn replace(&mut self, number: u16, authentication: Authentication) {
-        if let Some(place) = self.0.get_mut(usize::from(number)) {
-            *place = authentication;
+    /// Puts another one in its place, or none: packets with old keys are refused from now on.
+    pub fn set(&mut self, number: u16, authentication: Option<Authentication>) {
+        let place = usize::from(number);
+        if authentication.is_some() && self.0.len() <= place {
+            self.0.resize_with(place + 1, || None);
+        }
+        if let Some(known) = self.0.get_mut(place) {
+            *known = authentication;
         }
     }
 
     pub(crate) fn of(&self, number: u16) -> Option<&Authentication> {
-        self.0.get(usize::from(number))
+        self.0.get(usize::from(number))?.as_ref()
     }
 }
 
@@ -90,6 +106,12 @@ impl Authentication {
     #[must_use]
     pub const fn kind(&self) -> AuthType {
         self.kind
+    }
+
+    /// Its keys, the one that is sent with first.
+    #[must_use]
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
     }
 
     /// Appends the section to a packet.

@@ -108,7 +108,6 @@ pub struct Sessions {
     secret: KeyedHash,
     random: u64,
     places: Vec<Option<Session>>,
-    free: Vec<u32>,
     by_path: BTreeMap<Path, u32>,
     agenda: Agenda,
     discards: [u64; Discard::ALL.len()],
@@ -127,7 +126,6 @@ impl Sessions {
             secret: KeyedHash::new(&secret.unwrap_or_default()),
             random: machine::narrow::halves(rest)[0],
             places: Vec::new(),
-            free: Vec::new(),
             by_path: BTreeMap::new(),
             agenda: Agenda::default(),
             discards: [0; Discard::ALL.len()],
@@ -137,25 +135,31 @@ impl Sessions {
     /// Adds a session, which begins at once. `None` when there are as many as may be, when one
     /// has that path already, or when its keys are not there.
     pub fn add(&mut self, now: Time, settings: SessionSettings) -> Option<SessionId> {
+        let free = self.places.iter().position(Option::is_none).unwrap_or(self.places.len());
+        self.add_at(now, machine::narrow::at_most(free as u64, u16::MAX), settings)
+    }
+
+    /// The same at a place that is free: of several machines whose places differ no two sessions
+    /// have one discriminator.
+    pub fn add_at(&mut self, now: Time, at: u16, settings: SessionSettings) -> Option<SessionId> {
         let has_keys = settings.authentication.is_none_or(|it| self.keys.of(it).is_some());
-        if self.by_path.contains_key(&settings.path) || !has_keys {
+        let place = usize::from(at);
+        let is_taken = self.places.get(place).is_some_and(Option::is_some);
+        if self.by_path.contains_key(&settings.path) || !has_keys || is_taken {
             return None;
         }
+        if at >= self.limits.sessions {
+            return None;
+        }
+        let index = u32::from(at);
+        self.places.resize_with(self.places.len().max(place + 1), || None);
         let timers = bounded(settings.timers, &self.limits);
         let settings = SessionSettings { timers, ..settings };
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None if self.places.len() < usize::from(self.limits.sessions) => {
-                self.places.push(None);
-                machine::narrow::place(self.places.len() - 1)
-            }
-            None => return None,
-        };
         // The upper half is chance: who does not see packets cannot name a session.
         let discriminator = self.chance() & 0xFFFF_0000 | (index + 1);
         let mut session = Session::new(settings, discriminator, now);
         session.sequence.transmit = self.chance();
-        self.places[index as usize] = Some(session);
+        self.places[place] = Some(session);
         self.by_path.insert(settings.path, index);
         self.agenda.arm(index, now);
         Some(SessionId { index, discriminator })
@@ -173,7 +177,6 @@ impl Sessions {
         self.send(id, false, out);
         self.by_path.remove(&path);
         self.places[id.index as usize] = None;
-        self.free.push(id.index);
     }
 
     fn chance(&mut self) -> u32 {
@@ -238,11 +241,24 @@ impl Sessions {
     }
 
     /// A control packet came by `path` with `ttl`: [`In::Received`] without a copy of the packet.
-    pub fn receive(&mut self, now: Time, path: Path, ttl: u8, octets: &[u8], out: &mut Vec<Out>) {
-        match self.accept(now, path, ttl, octets) {
-            Err(why) => self.discards[why as usize] += 1,
-            Ok(found) => self.react(now, found.0, &found.1, out),
+    /// The session that it was for.
+    ///
+    /// # Errors
+    /// Why it was not believed, which is counted.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        path: Path,
+        ttl: u8,
+        octets: &[u8],
+        out: &mut Vec<Out>,
+    ) -> Result<SessionId, Discard> {
+        let found = self.accept(now, path, ttl, octets);
+        match &found {
+            Err(why) => self.discards[*why as usize] += 1,
+            Ok((id, packet)) => self.react(now, *id, packet, out),
         }
+        found.map(|it| it.0)
     }
 
     /// The session of a packet that is believed.
@@ -438,7 +454,10 @@ impl Machine for Sessions {
 
     fn step(&mut self, now: Time, input: In, out: &mut Vec<Out>) {
         match input {
-            In::Received(it) => self.receive(now, it.path, it.ttl, &it.octets, out),
+            In::Received(it) => {
+                // What was not believed is counted.
+                let _ = self.receive(now, it.path, it.ttl, &it.octets, out);
+            }
             In::EchoReturned(octets) => {
                 if let Err(why) = self.return_echo(now, &octets) {
                     self.discards[why as usize] += 1;

@@ -1,6 +1,6 @@
 //! What surrounds a router in its function: interfaces, routes of other kinds, its sections.
 
-use crate::config::{Isis, KeyChains, Ospf, Source};
+use crate::config::{BfdKeys, Isis, KeyChains, Ospf, Source};
 use isis::Prefix;
 use machine::Time;
 use std::net::{IpAddr, Ipv4Addr};
@@ -98,6 +98,8 @@ pub struct Sections {
     pub ospf: Option<(Arc<Ospf>, KeyChains)>,
     /// IS-IS, and its keys by their files.
     pub isis: Option<(Arc<Isis>, KeyChains)>,
+    /// The keys of BFD by their files.
+    pub bfd: BfdKeys,
 }
 
 impl Sections {
@@ -126,14 +128,12 @@ impl Sections {
         }
     }
 
-    /// The classes of the door, with their shares of its rings: databases come in bursts, and BFD's
-    /// packets must find a place beside them.
+    /// The classes of the door, with their shares of its rings: databases come in bursts.
     #[must_use]
     pub fn classes(&self) -> Vec<(String, u16)> {
-        let all = [("ospf", 208, self.ospf.is_some()), ("isis", 208, self.isis.is_some())];
-        let spoken = all.into_iter().filter(|(.., is_spoken)| *is_spoken);
-        let spoken = spoken.map(|(name, share, _)| (name.to_owned(), share));
-        spoken.chain([("bfd".to_owned(), 96)]).collect()
+        let all = [("ospf", self.ospf.is_some()), ("isis", self.isis.is_some())];
+        let spoken = all.into_iter().filter(|(_, is_spoken)| *is_spoken);
+        spoken.map(|(name, _)| (name.to_owned(), 256)).collect()
     }
 }
 

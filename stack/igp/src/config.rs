@@ -7,7 +7,7 @@ mod of_isis;
 mod shared;
 mod validate;
 
-pub use keys::{KeyChain, KeyChains};
+pub use keys::{BfdAuthentication, BfdKeys, KeyChain, KeyChains, bfd_keys};
 pub use of_isis::{Advertise, Interface as IsisInterface, Isis, LevelKind};
 pub use shared::{Bfd, Delays, Known, Network, Repair, Source};
 
@@ -287,6 +287,16 @@ impl Ospf {
             area.interface.iter().enumerate().filter_map(move |(n, it)| {
                 let path = format!("area[{a}].interface[{n}].key_file");
                 Some((path, it.key_file.as_deref()?))
+            })
+        })
+    }
+
+    /// Files of keys of BFD, and the paths of the keys that name them.
+    pub fn bfd_key_files(&self) -> impl Iterator<Item = (String, &str)> {
+        self.area.iter().enumerate().flat_map(|(a, area)| {
+            area.interface.iter().enumerate().filter_map(move |(n, it)| {
+                let path = format!("area[{a}].interface[{n}].bfd.key_file");
+                Some((path, it.bfd.as_ref()?.key_file.as_deref()?))
             })
         })
     }

@@ -7,16 +7,17 @@ use crate::by_ospf::{OspfRouter, narrow, wide};
 use crate::config::{Isis, Ospf};
 use crate::fragments::Fragments;
 use crate::frame;
-use crate::ip4::{self, Head, Packet};
+use crate::ip4::Packet;
 use crate::repairs::Repairs;
 use crate::route::{Guard, Repair, Route, Way};
-use crate::watch::{Id, Leaving, Watch};
-use crate::wishes::{GLOBAL, Watched, Wishes};
+use crate::watch::Watch;
+use crate::wishes::{Watched, Wishes};
 use dataplane::{DoorEvent, PacketDoor};
+use detection::program::{Name, Notice, Said};
 use isis::Prefix;
 use machine::{Machine as _, Time};
 use nodes::program::Class;
-use runtime::{ChannelEvent, Effects, PacketRecord, PacketTo, PortId};
+use runtime::{ChannelEvent, Effects, PacketRecord, PortId};
 use std::collections::BTreeSet;
 
 /// Packets of all protocols.
@@ -36,8 +37,6 @@ pub struct Router {
     /// The door has been open.
     has_door: bool,
     pub(crate) watch: Watch,
-    /// Numbers packets of BFD.
-    packet: u16,
     pub(crate) arrived: Arrived,
     fragments: Fragments,
     /// Prefixes that a protocol of before had routes to.
@@ -57,8 +56,7 @@ impl Router {
             door,
             classes,
             has_door: false,
-            watch: Watch::new(start.random),
-            packet: 0,
+            watch: Watch::default(),
             arrived: Arrived::default(),
             fragments: Fragments::default(),
             gone: BTreeSet::new(),
@@ -88,6 +86,7 @@ impl Router {
         around: &Surroundings,
         out: &mut Effects,
     ) {
+        self.watch.set_keys(&sections.bfd);
         let restarts = std::mem::take(&mut self.restarts);
         match &sections.ospf {
             Some((section, keys)) => {
@@ -194,14 +193,35 @@ impl Router {
             self.arrived.unread += 1;
             return;
         };
-        if packet.protocol == ospf::PROTOCOL {
-            if let Some(ospf) = &mut self.ospf {
+        match &mut self.ospf {
+            Some(ospf) if packet.protocol == ospf::PROTOCOL => {
                 ospf.arrive(now, interface, &packet);
             }
-        } else {
-            let lost = self.watch.receive(now, interface, &packet);
-            self.lose(now, lost);
+            _ => self.arrived.unread += 1,
         }
+    }
+
+    /// The forwarder says how a session of BFD stands.
+    pub fn hear(&mut self, now: Time, name: &Name, notice: Notice, out: &mut Effects) {
+        let Some(id) = self.watch.hear(name, notice) else { return };
+        if let Some(ospf) = &mut self.ospf {
+            ospf.lost(now, id);
+        }
+        if let Some(isis) = &mut self.isis {
+            isis.lost(now, id);
+        }
+        self.settle(now, out);
+    }
+
+    /// Sessions of BFD that are others than they were, or are no more, since this was called last;
+    /// their hops are the function's.
+    pub fn take_watched(&mut self) -> Vec<(Name, Option<Said>)> {
+        self.watch.take_changed()
+    }
+
+    /// All sessions of BFD that there shall be.
+    pub fn watched(&self) -> impl Iterator<Item = Said> + '_ {
+        self.watch.all_said()
     }
 
     /// Whether a class of the door is that of IS-IS.
@@ -213,8 +233,7 @@ impl Router {
     /// Lets time pass: timers of the door, of BFD and of the protocols.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
         self.door.tick(now, out);
-        let lost = self.watch.tick(now);
-        self.lose(now, lost);
+        self.watch.tick(now);
         if let Some(ospf) = &mut self.ospf {
             ospf.tick(now);
         }
@@ -235,18 +254,6 @@ impl Router {
         all.into_iter().flatten().min()
     }
 
-    /// Neighbours that BFD lost are given up.
-    fn lose(&mut self, now: Time, lost: Vec<Id>) {
-        for id in lost {
-            if let Some(ospf) = &mut self.ospf {
-                ospf.lost(now, id);
-            }
-            if let Some(isis) = &mut self.isis {
-                isis.lost(now, id);
-            }
-        }
-    }
-
     /// Does what the protocols and BFD want.
     fn settle(&mut self, now: Time, out: &mut Effects) {
         let ospf = self.ospf.as_mut().map(|it| (Protocol::Ospf, std::mem::take(&mut it.wishes)));
@@ -259,20 +266,6 @@ impl Router {
             for Watched { id, local, times } in watches {
                 self.watch.want(now, (of, id), local, times);
             }
-        }
-        for Leaving { ends, port, octets } in self.watch.take_leaving() {
-            let datagram = ip4::udp(ends, [port, bfd::PORT_SINGLE_HOP], &octets);
-            let [source, destination] = ends;
-            let (ttl, protocol) = (bfd::TTL, ip4::UDP);
-            self.packet = self.packet.wrapping_add(1);
-            let head = Head { source, destination, ttl, protocol, id: self.packet };
-            let door = &mut self.door;
-            ip4::write(&head, &datagram, u16::MAX, |header, part| {
-                door.send(out, PacketTo::Vrf(GLOBAL), |packet| {
-                    packet.extend_from_slice(header);
-                    packet.extend_from_slice(part);
-                });
-            });
         }
     }
 
@@ -309,6 +302,7 @@ impl Router {
     /// Everything was told, as it is now.
     pub fn said(&mut self) {
         self.gone.clear();
+        self.watch.take_changed();
         if let Some(ospf) = &mut self.ospf {
             ospf.take_changed();
         }
@@ -324,6 +318,7 @@ impl Router {
     pub fn has_changed(&self) -> bool {
         !self.gone.is_empty()
             || self.repairs.has_due()
+            || self.watch.has_changed()
             || self.ospf.as_ref().is_some_and(OspfRouter::has_changed)
             || self.isis.as_ref().is_some_and(IsisRouter::has_changed)
     }

@@ -1,58 +1,73 @@
 //! Neighbours watched by BFD (RFC 5881, RFC 5882): a session for each that hears us, on the
-//! interfaces whose section says so.
+//! interfaces whose section says so. The forwarder's workers run the sessions; here stands which
+//! there shall be, and what the forwarder tells of them.
+//!
+//! ```text
+//!   protocols ─ want ─→ Watch ─ changed ─→ the function ─→ forwarder
+//!              lost ←─────┴──── heard ←──────────────────────┘
+//! ```
+//! A session that lost its neighbour stays for a while after the protocol gave that up: as long as
+//! it is there, the plane does without the neighbour, and routes that lead to it are told anew
+//! meanwhile.
 
 use crate::around::Protocol;
-use crate::config::Bfd;
-use crate::ip4::Packet;
-use bfd::{Limits, Out, Path, Received, SessionId, SessionSettings, Sessions, State, Timers};
-use machine::{Duration, Machine as _, Time};
-use std::collections::BTreeMap;
+use crate::config::{Bfd, BfdKeys};
+use bfd::{Authentication, State};
+use detection::program::{Name, Notice, Said};
+use machine::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The shortest interval that is taken, whatever a peer says.
-const INTERVAL_MIN: Duration = Duration::from_millis(50);
-/// Ports that packets come from: as many as there are above the lowest one.
-const SOURCE_PORTS: u16 = u16::MAX - bfd::SOURCE_PORT_MIN;
+/// How long a session stays that has lost its neighbour.
+const LINGER: Duration = Duration::from_secs(10);
 
 /// A neighbour: its interface and its address.
 pub(crate) type Id = (u32, Ipv4Addr);
 
-/// A packet that leaves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leaving {
-    pub(crate) ends: [Ipv4Addr; 2],
-    pub(crate) port: u16,
-    pub(crate) octets: Vec<u8>,
-}
-
 /// A session of a neighbour.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Session {
-    id: SessionId,
     local: Ipv4Addr,
     times: Bfd,
+    authentication: Option<Authentication>,
+    turn: u32,
+    /// Nobody wants it any more: when it goes.
+    until: Option<Time>,
 }
 
 /// The sessions.
+#[derive(Default)]
 pub(crate) struct Watch {
-    sessions: Sessions,
     of: BTreeMap<Id, Session>,
     /// Who wants a neighbour to be watched, from which address, with which times.
     wanted: BTreeMap<(Id, Protocol), (Ipv4Addr, Bfd)>,
-    leaving: Vec<Leaving>,
-    /// Times that a session went down.
+    keys: BfdKeys,
+    /// How the forwarder's sessions stand, those that a control before this one said as well.
+    notices: BTreeMap<Id, Notice>,
+    changed: BTreeSet<Id>,
+    /// Times that a neighbour was lost.
     pub(crate) downs: u64,
 }
 
+/// The name of a neighbour in the forwarder.
+pub(crate) fn name_of(id: Id) -> Name {
+    Name { interface: id.0, address: id.1.into() }
+}
+
 impl Watch {
-    pub(crate) fn new(seed: [u8; 32]) -> Self {
-        let limits = Limits { interval_min: INTERVAL_MIN, ..Limits::default() };
-        Self {
-            sessions: Sessions::new(limits, seed),
-            of: BTreeMap::new(),
-            wanted: BTreeMap::new(),
-            leaving: Vec::new(),
-            downs: 0,
+    /// The keys of the files that sections name.
+    pub(crate) fn set_keys(&mut self, keys: &BfdKeys) {
+        if self.keys == *keys {
+            return;
+        }
+        self.keys.clone_from(keys);
+        let keys = &self.keys;
+        for (id, session) in &mut self.of {
+            let authentication = key_of(keys, &session.times);
+            if session.authentication != authentication {
+                session.authentication = authentication;
+                self.changed.insert(*id);
+            }
         }
     }
 
@@ -73,8 +88,10 @@ impl Watch {
         let all = Protocol::ALL.iter().filter_map(|by| self.wanted.get(&(id, *by)));
         let sooner =
             |it: &&(Ipv4Addr, Bfd)| u32::from(it.1.interval_ms) * u32::from(it.1.multiplier);
-        let (local, times) = all.min_by_key(sooner).copied().unzip();
-        self.set(now, id, local, times);
+        match all.min_by_key(sooner).cloned() {
+            Some((local, times)) => self.set(id, local, times),
+            None => self.give_up(now, id),
+        }
     }
 
     /// A protocol wants none any more.
@@ -84,92 +101,113 @@ impl Watch {
         its.into_iter().for_each(|id| self.want(now, (by, id), None, None));
     }
 
-    /// A neighbour is watched with these times, or no more.
-    fn set(&mut self, now: Time, id: Id, local: Option<Ipv4Addr>, times: Option<Bfd>) {
-        let known = self.of.get(&id).copied();
-        let is_same = known.is_some_and(|it| Some(it.local) == local && Some(it.times) == times);
-        if is_same || known.is_none() && times.is_none() {
-            return;
-        }
-        let mut out = Vec::new();
-        if let Some(it) = known {
-            self.of.remove(&id);
-            self.sessions.remove(it.id, &mut out);
-        }
-        // What it says in parting is of a session that is none any more.
-        self.follow(&out, known.map(|it| (id, it)));
-        if let (Some(times), Some(local)) = (times, local) {
-            let path = Path::SingleHop { interface: id.0, remote: id.1.into() };
-            let interval = Duration::from_millis(times.interval_ms.into());
-            let timers = Timers::every(interval, times.multiplier);
-            // Where there is no room for a session, hellos watch alone.
-            if let Some(session) = self.sessions.add(now, SessionSettings::new(path, timers)) {
-                self.of.insert(id, Session { id: session, local, times });
-            }
+    /// A neighbour is watched with these times.
+    fn set(&mut self, id: Id, local: Ipv4Addr, times: Bfd) {
+        let notice = self.notices.get(&id);
+        let is_lost = notice.is_some_and(|it| it.is_lost);
+        let authentication = key_of(&self.keys, &times);
+        let turn = match self.of.get(&id) {
+            // One that is a neighbour again without BFD is not to be done without.
+            Some(known) if known.until.is_some() && is_lost => known.turn.wrapping_add(1),
+            Some(known) => known.turn,
+            // The session of a control before this one goes on.
+            None => notice.map_or(0, |it| it.turn.wrapping_add(is_lost.into())),
+        };
+        let is_same = self.of.get(&id).is_some_and(|it| {
+            let known = (it.local, it.turn, &it.authentication, &it.times);
+            known == (local, turn, &authentication, &times)
+        });
+        self.of.insert(id, Session { local, times, authentication, turn, until: None });
+        if !is_same {
+            self.changed.insert(id);
         }
     }
 
-    /// A packet came that is of no protocol here; neighbours that are lost by it.
-    pub(crate) fn receive(&mut self, now: Time, interface: u32, packet: &Packet<'_>) -> Vec<Id> {
-        let Some((bfd::PORT_SINGLE_HOP, payload)) = packet.datagram() else { return Vec::new() };
-        let path = Path::SingleHop { interface, remote: packet.source.into() };
-        let input = Received { path, ttl: packet.ttl, octets: payload.to_vec() };
-        let mut out = Vec::new();
-        self.sessions.step(now, bfd::In::Received(input), &mut out);
-        self.follow(&out, None)
+    /// A neighbour need not be watched any more.
+    fn give_up(&mut self, now: Time, id: Id) {
+        let is_lost = self.notices.get(&id).is_some_and(|it| it.is_lost);
+        match self.of.get_mut(&id) {
+            Some(session) if is_lost => drop(session.until.get_or_insert(now + LINGER)),
+            Some(_) => self.end(id),
+            None => {}
+        }
     }
 
-    /// Lets time pass; neighbours that are lost by it.
-    pub(crate) fn tick(&mut self, now: Time) -> Vec<Id> {
-        let mut out = Vec::new();
-        self.sessions.tick(now, &mut out);
-        self.follow(&out, None)
+    fn end(&mut self, id: Id) {
+        self.of.remove(&id);
+        self.notices.remove(&id);
+        self.changed.insert(id);
+    }
+
+    /// The forwarder says how a session stands; the neighbour, if it is lost by that.
+    pub(crate) fn hear(&mut self, name: &Name, notice: Notice) -> Option<Id> {
+        let IpAddr::V4(address) = name.address else { return None };
+        let id = (name.interface, address);
+        let before = self.notices.insert(id, notice);
+        let was_lost = before.is_some_and(|it| it.is_lost && it.turn == notice.turn);
+        let session = self.of.get(&id);
+        let is_watched = session.is_some_and(|it| it.turn == notice.turn && it.until.is_none());
+        let is_news = is_watched && notice.is_lost && !was_lost;
+        self.downs += u64::from(is_news);
+        is_news.then_some(id)
+    }
+
+    /// Lets time pass.
+    pub(crate) fn tick(&mut self, now: Time) {
+        let over = self.of.iter().filter(|(_, it)| it.until.is_some_and(|until| until <= now));
+        let over: Vec<Id> = over.map(|(id, _)| *id).collect();
+        over.into_iter().for_each(|id| self.end(id));
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.sessions.deadline()
+        self.of.values().filter_map(|it| it.until).min()
     }
 
-    /// Takes what the sessions want; `gone` is one that stands in the table no more.
-    fn follow(&mut self, wanted: &[Out], gone: Option<(Id, Session)>) -> Vec<Id> {
-        let mut lost = Vec::new();
-        for one in wanted {
-            match one {
-                Out::Send { session, path: Path::SingleHop { interface, remote }, datagram } => {
-                    let IpAddr::V4(remote) = *remote else { continue };
-                    let id = (*interface, remote);
-                    let known = self.of.get(&id).copied().map(|it| (id, it));
-                    let its = known.into_iter().chain(gone).find(|(_, it)| it.id == *session);
-                    let Some((_, it)) = its else { continue };
-                    let turn = it.id.discriminator() % u32::from(SOURCE_PORTS);
-                    let port = bfd::SOURCE_PORT_MIN + machine::narrow::at_most(turn.into(), 0);
-                    let octets = datagram.octets().to_vec();
-                    self.leaving.push(Leaving { ends: [it.local, remote], port, octets });
-                }
-                // A session that the peer's operator put down says nothing of the path (RFC 5882
-                // §3.2).
-                Out::State { session, from: State::Up, to: State::Down, .. } => {
-                    let its = self.of.iter().find(|(_, it)| it.id == *session).map(|(id, _)| *id);
-                    let is_closed = self.sessions.summary(*session);
-                    let is_closed = is_closed.is_some_and(|it| it.remote_state == State::AdminDown);
-                    if let Some(id) = its.filter(|_| !is_closed) {
-                        self.downs += 1;
-                        lost.push(id);
-                    }
-                }
-                Out::Send { .. } | Out::State { .. } | Out::SendEcho { .. } => {}
-            }
-        }
-        lost
+    /// Whether there is something for [`Watch::take_changed`].
+    pub(crate) fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
     }
 
-    pub(crate) fn take_leaving(&mut self) -> Vec<Leaving> {
-        std::mem::take(&mut self.leaving)
+    /// Sessions that are others than they were, or are no more.
+    pub(crate) fn take_changed(&mut self) -> Vec<(Name, Option<Said>)> {
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        changed.map(|id| (name_of(id), self.said(id))).collect()
+    }
+
+    /// All that there shall be.
+    pub(crate) fn all_said(&self) -> impl Iterator<Item = Said> + '_ {
+        self.of.keys().filter_map(|id| self.said(*id))
+    }
+
+    fn said(&self, id: Id) -> Option<Said> {
+        let it = self.of.get(&id)?;
+        Some(Said {
+            name: name_of(id),
+            local: it.local.into(),
+            hop: 0,
+            turn: it.turn,
+            interval: Duration::from_millis(it.times.interval_ms.into()),
+            multiplier: it.times.multiplier,
+            is_shut: false,
+            authentication: it.authentication.clone(),
+        })
     }
 
     /// The state of a neighbour's session.
     pub(crate) fn state(&self, id: Id) -> Option<State> {
-        Some(self.sessions.summary(self.of.get(&id)?.id)?.state)
+        let turn = self.of.get(&id)?.turn;
+        let notice = self.notices.get(&id).filter(|it| it.turn == turn);
+        Some(notice.and_then(|it| it.state).unwrap_or(State::Down))
+    }
+
+    /// All sessions: the neighbour, what was said, what the forwarder told last, who wants it.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (Said, Option<&Notice>, Vec<Protocol>)> + '_ {
+        self.of.keys().filter_map(|id| {
+            let said = self.said(*id)?;
+            let notice = self.notices.get(id).filter(|it| it.turn == said.turn);
+            let by = Protocol::ALL.into_iter().filter(|by| self.wanted.contains_key(&(*id, *by)));
+            Some((said, notice, by.collect()))
+        })
     }
 
     /// Sessions that a protocol wants, and those of them that are up.
@@ -185,4 +223,10 @@ impl Watch {
         let up = self.of.keys().filter(|id| self.state(**id) == Some(State::Up)).count();
         (self.of.len(), up)
     }
+}
+
+/// What authenticates packets with these times. A file that is named is there: the section was
+/// checked.
+fn key_of(keys: &BfdKeys, times: &Bfd) -> Option<Authentication> {
+    keys.get(times.key_file.as_ref()?).cloned()
 }

@@ -19,7 +19,7 @@ pub(crate) struct Wishes {
 }
 
 /// A neighbour that shall be watched from an address with these times, or no more.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Watched {
     pub(crate) id: Id,
     pub(crate) local: Option<Ipv4Addr>,

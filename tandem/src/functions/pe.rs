@@ -9,7 +9,7 @@ use super::forwarder::{Wanted, absent, foreign, launch, locate_sockets, prepare}
 use super::{Head, Kind, StartContext, Started, first_changed, passwords, speaker};
 use crate::metrics::{Part, cells_of};
 use ::igp::Protocol;
-use ::igp::config::{Isis, KeyChain, KeyChains, Ospf};
+use ::igp::config::{BfdAuthentication, Isis, KeyChain, KeyChains, Ospf};
 use client::Client;
 use config::keys::{self, Unusable};
 use config::need;
@@ -78,6 +78,8 @@ impl Kind for Pe {
             Some(unread.issue(format!("route_files[{n}]")))
         });
         let keys = key_files(self).filter_map(|file| igp_keys(directory, file).err());
+        let of_bfd = bfd_key_files(self).filter_map(|file| bfd_keys(directory, file).err());
+        let keys = keys.chain(of_bfd);
         let bgp = self.bgp.iter().flat_map(|it| {
             let issues = passwords::unusable(&it.group, &it.peer, directory);
             issues.into_iter().map(|it| it.under("bgp"))
@@ -185,7 +187,12 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
             Protocol::Isis => isis_keys.insert(name, chain),
         };
     }
-    Ok(Settings { pe, routes, ospf_keys, isis_keys, launch })
+    let of_bfd = bfd_key_files(section).map(|file| {
+        let name = file.1.to_owned();
+        bfd_keys(directory, file).map(|keys| (name, keys))
+    });
+    let bfd_keys = of_bfd.collect::<Result<_, Issue>>()?;
+    Ok(Settings { pe, routes, ospf_keys, isis_keys, bfd_keys, launch })
 }
 
 /// Files of keys of OSPF and IS-IS: whose, where they are named, their names.
@@ -208,6 +215,27 @@ fn igp_keys(directory: &Path, file: (Protocol, String, &str)) -> Result<KeyChain
     })?;
     let hint = "write `ID ALGORITHM SECRET` a line, the key that is sent with first";
     KeyChain::read(of, &text).map_err(|why| Issue::new(at, format!("{name}: {why}"), hint))
+}
+
+/// Files of keys of BFD: where they are named, their names.
+fn bfd_key_files(section: &Pe) -> impl Iterator<Item = (String, &str)> {
+    let ospf = section.ospf.iter().flat_map(Ospf::bfd_key_files);
+    let ospf = ospf.map(|(at, name)| (format!("ospf.{at}"), name));
+    let isis = section.isis.iter().flat_map(Isis::bfd_key_files);
+    ospf.chain(isis.map(|(at, name)| (format!("isis.{at}"), name)))
+}
+
+/// The keys of a file of BFD, likewise.
+fn bfd_keys(directory: &Path, (at, name): (String, &str)) -> Result<BfdAuthentication, Issue> {
+    let text = keys::text(directory, name).map_err(|unusable| {
+        let issue = unusable.issue(at.clone());
+        let make = "openssl rand -base64 32";
+        let own = "echo 1 meticulous-sha1 SECRET";
+        Issue::new(at.clone(), issue.what, issue.hint.replace(make, own))
+    })?;
+    let hint = "write `ID ALGORITHM SECRET` a line, the key that is sent with first";
+    let read = ::igp::config::bfd_keys(&text);
+    read.map_err(|why| Issue::new(at, format!("{name}: {why}"), hint))
 }
 
 /// Lines of `[vrf] prefix gateway`; empty ones and those that begin with `#` say nothing.

@@ -17,6 +17,7 @@ fn edge(routes: Vec<FileRoute>) -> ProviderEdge {
         launch,
         ospf_keys: Default::default(),
         isis_keys: Default::default(),
+        bfd_keys: Default::default(),
     };
     let now = Time::from_millis(1);
     let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };

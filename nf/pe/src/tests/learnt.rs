@@ -62,8 +62,8 @@ fn settings(text: &str) -> Arc<Settings> {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, keys: None, is_external: false };
     let (pe, routes) = (read(text), Vec::new());
-    let (ospf_keys, isis_keys) = Default::default();
-    Arc::new(Settings { pe, routes, launch, ospf_keys, isis_keys })
+    let (ospf_keys, isis_keys, bfd_keys) = Default::default();
+    Arc::new(Settings { pe, routes, launch, ospf_keys, isis_keys, bfd_keys })
 }
 
 fn edge(now: Time, text: &str) -> ProviderEdge {

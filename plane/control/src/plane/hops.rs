@@ -88,6 +88,12 @@ impl Plane {
         }
     }
 
+    /// How often what a hop leads to was written so far.
+    #[must_use]
+    pub const fn tables_written(&self) -> u64 {
+        self.hops.written()
+    }
+
     pub(super) fn hop(&mut self, id: u32, hop: &Hop) -> Result<(), Refused> {
         if id == 0 || id >= HOPS_MAX {
             let limit = u64::from(HOPS_MAX) - 1;

@@ -22,6 +22,7 @@ pub(super) use entries::Neighbours;
 use entries::{Class, Held, Key, State};
 use heard::CLAIM_RETRANSMIT;
 use machine::Time;
+use nodes::feature::Watched;
 use nodes::hop::DOWN;
 use nodes::{Out, Refused, Token};
 use nodes::{arp, nd};
@@ -278,7 +279,23 @@ impl Plane {
             _ => self.glean_neighbour(key.0, number),
         };
         self.hops.change(hop, Hop::Line(line))?;
-        Ok(self.hops.mark(hop, line.kind == Kind::Rewrite)?)
+        let (guard, is_lost) = self.neighbours.watched.get(&key).copied().unwrap_or_default();
+        self.hops.guard(hop, guard)?;
+        Ok(self.hops.mark(hop, line.kind == Kind::Rewrite && !is_lost)?)
+    }
+
+    /// Neighbours that features watch, or found lost, or back.
+    pub(super) fn follow_watched(&mut self) {
+        let all: Vec<Watched> = self.features.iter_mut().flat_map(|it| it.watched()).collect();
+        for Watched { interface, address, guard, is_lost } in all {
+            let key = (interface, address);
+            match guard {
+                0 => drop(self.neighbours.watched.remove(&key)),
+                guard => drop(self.neighbours.watched.insert(key, (guard, is_lost))),
+            }
+            // What finds no room is as it was until the neighbour changes.
+            let _ = self.refresh_neighbour(key);
+        }
     }
 
     pub(super) fn refresh_neighbours(&mut self, interface: u32) -> Result<(), Refused> {

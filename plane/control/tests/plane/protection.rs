@@ -117,7 +117,10 @@ fn a_packet_of_bfd_over_one_hop_comes_from_the_link() {
         ethernet(0, 0x0800, &packet)
     };
     let mut punted = |port: u16, ttl: u8| world.send(0, &bfd(port, ttl)).punted.len();
-    assert_eq!([punted(3_784, 255), punted(3_784, 254), punted(4_784, 64)], [1, 0, 1]);
+    assert_eq!([punted(3_784, 255), punted(3_784, 254), punted(4_784, 64)], [0, 0, 1]);
+    let dropped = world.dropped();
+    assert_eq!(dropped["hop limit says that it is not from this link"], 1);
+    assert_eq!(dropped["bfd: version"], 1, "the other one came to whoever has the sessions");
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn what_an_interface_does_not_speak_goes_up_from_nowhere_else_and_takes_nothing(
     let packets = [
         by(89, [0, 0], ("10.0.2.2", "224.0.0.5"), 1),
         by(17, [646, 646], ("10.0.2.2", "224.0.0.2"), 255),
-        by(17, [50_000, 3_784], ("10.0.2.2", "10.0.2.1"), 255),
+        by(17, [50_000, 4_784], ("10.0.2.2", "10.0.2.1"), 255),
     ];
     for packet in &packets {
         let left = world.send(1, &ethernet(1, 0x0800, packet));

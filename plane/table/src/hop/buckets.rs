@@ -13,6 +13,8 @@ pub(crate) struct Share {
     pub(crate) weight: u64,
     /// Whether it may be used.
     pub(crate) is_up: bool,
+    /// The guard of who is there; 0: none.
+    pub(crate) guard: u16,
 }
 
 /// Buckets of a group at least and at most.
@@ -116,6 +118,7 @@ mod tests {
             hop: at as u32 + 10,
             weight: *weight,
             is_up: true,
+            guard: 0,
         };
         weights.iter().enumerate().map(share).collect()
     }

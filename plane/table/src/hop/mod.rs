@@ -9,6 +9,13 @@
 //! route, group and label push over it is repaired, however many there are. What hops say of
 //! other hops (label pushes over groups, groups of groups, a primary and its backup) is taken
 //! apart when it is written: a packet passes one group at most.
+//!
+//! A hop may have a *guard*, a word that says whether who is there is lost. A pair whose primary
+//! leads to such a hop looks at the word as packets pass: whoever sets it need not know what leads
+//! there.
+//! ```text
+//!   route → hop 41 → head → pair[guard 3 is lost] → hop 17 or hop 23 → …
+//! ```
 
 mod buckets;
 mod line;
@@ -43,6 +50,9 @@ pub const NESTING_MAX: usize = 6;
 pub const NO_ROUTE: u32 = 0;
 /// The hop of groups without a member that is up: it drops, until it is changed.
 pub const NO_MEMBER: u32 = 1;
+
+/// Guards at most: their numbers are below, and 0 is none.
+pub const GUARDS_MAX: usize = 1 << 16;
 
 /// Lines of the region: each hop has one, and a second while it changes; and the buckets.
 const LINES_MAX: usize = HOPS_MAX * 4;
@@ -130,6 +140,9 @@ impl std::fmt::Display for HopError {
 
 impl std::error::Error for HopError {}
 
+/// Which of two hops is used: primary, backup, and the guard that says so.
+type Pair = [u32; 3];
+
 /// What the writer knows of a hop.
 struct Entry {
     hop: Hop,
@@ -143,6 +156,10 @@ struct Entry {
     line: Option<(u32, Line)>,
     /// Its buckets, if it is a group, and where they were published.
     buckets: Option<(u32, Vec<u32>)>,
+    /// Its pair, if a guard decides, and where that was published.
+    pair: Option<(u32, Pair)>,
+    /// The guard of a line.
+    guard: u16,
     /// For a push over several: the hop that pushes over each of them.
     pushes: Vec<(u32, u32)>,
     /// Made for a push over several, not by the user.
@@ -160,6 +177,7 @@ pub struct Hops {
     /// Numbers, each with its line or buckets, that readers may still hold.
     removed: RetireList<u32>,
     count: usize,
+    written: u64,
 }
 
 impl Hops {
@@ -170,8 +188,9 @@ impl Hops {
     pub fn new(domain: &Arc<Domain>) -> Result<Self, Full> {
         let lines = Lines::new(domain, LINES_MAX, SIZES)?;
         let heads = Region::new(HOPS_MAX / LINE_WORDS)?;
+        let guards = Region::new(GUARDS_MAX / LINE_WORDS)?;
         let region = Arc::clone(lines.region());
-        let lookups = HopLookups { domain: Arc::clone(domain), heads, lines: region };
+        let lookups = HopLookups { domain: Arc::clone(domain), heads, lines: region, guards };
         let mut hops = Self {
             lookups: Arc::new(lookups),
             lines,
@@ -179,6 +198,7 @@ impl Hops {
             free: Vec::new(),
             removed: RetireList::new(domain),
             count: 0,
+            written: 0,
         };
         for _ in [NO_ROUTE, NO_MEMBER] {
             hops.add(Hop::Line(Line::default())).map_err(|_| Full)?;
@@ -233,6 +253,18 @@ impl Hops {
         self.refresh(number)
     }
 
+    /// The hop, which is a line, has this guard from now on; 0: none.
+    ///
+    /// # Errors
+    /// As of [`Hops::mark`].
+    pub fn guard(&mut self, number: u32, guard: u16) -> Result<(), HopError> {
+        self.entry(number)?;
+        if std::mem::replace(&mut self.entry_mut(number).guard, guard) == guard {
+            return Ok(());
+        }
+        self.refresh(number)
+    }
+
     /// The hop is no more; its number is given to another once no worker can hold it. No route
     /// may lead to it.
     ///
@@ -274,6 +306,12 @@ impl Hops {
         self.count == 0
     }
 
+    /// How often what a hop leads to was written.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Octets of lines and buckets that are in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -289,6 +327,7 @@ impl Hops {
             lookups.heads.word(number as usize).store(no_route, Ordering::Release);
             if let Some(entry) = entries[number as usize].take() {
                 entry.line.iter().for_each(|(line, _)| lines.retire(*line, 0));
+                entry.pair.iter().for_each(|(line, _)| lines.retire(*line, 0));
                 let buckets = entry.buckets.as_ref();
                 buckets.into_iter().for_each(|(line, b)| lines.retire(*line, size_of_buckets(b)));
             }
@@ -357,6 +396,8 @@ impl Entry {
             shares: Vec::new(),
             line: None,
             buckets: None,
+            pair: None,
+            guard: 0,
             pushes: Vec::new(),
             is_hidden,
             is_gone: false,

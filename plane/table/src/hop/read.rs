@@ -1,7 +1,7 @@
 //! The readers' half: from the number of a hop, and a packet's hash where it is a group, to its
 //! line.
 
-use super::{HOPS_MAX, Line, NO_ROUTE};
+use super::{GUARDS_MAX, HOPS_MAX, Line, NO_ROUTE};
 use crate::epoch::{Domain, Reader};
 use crate::memory::{LINE_BYTES, LINE_WORDS, Region};
 use std::sync::Arc;
@@ -12,12 +12,13 @@ pub const BATCH_MAX: usize = 256;
 /// Groups that are followed while they are taken apart: afterwards there is one.
 const STEPS_MAX: usize = 4;
 
-/// Where a hop's number leads: a line, or the buckets of a group.
+/// Where a hop's number leads: a line, the buckets of a group, or two hops of which a guard decides.
 ///
 /// ```text
 ///   31 | 30 … 27          | 26 … 0
 ///   0  | 0                | the line
 ///   1  | log2 of buckets  | the line where the buckets begin
+///   1  | 1                | the line of primary, backup, guard
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head(pub(super) u32);
@@ -32,6 +33,15 @@ impl Head {
 
     pub(super) const fn group(line: u32, buckets: usize) -> Self {
         Self(Self::GROUP | buckets.trailing_zeros() << 27 | line & Self::LINE)
+    }
+
+    pub(super) const fn pair(line: u32) -> Self {
+        Self(Self::GROUP | 1 << 27 | line & Self::LINE)
+    }
+
+    #[inline]
+    const fn is_pair(self) -> bool {
+        self.0 >> 27 == 0b1_0001
     }
 
     #[inline]
@@ -57,6 +67,7 @@ pub struct HopLookups {
     pub(super) domain: Arc<Domain>,
     pub(super) heads: Region,
     pub(super) lines: Arc<Region>,
+    pub(super) guards: Region,
 }
 
 impl HopLookups {
@@ -144,6 +155,29 @@ impl HopLookups {
         }
     }
 
+    /// Says whether who has a guard is lost: packets on their way to him go by their backups from
+    /// now on, or no more. Any thread may say so; 0 is nobody's.
+    pub fn set_lost(&self, guard: u16, is_lost: bool) {
+        if guard != 0 {
+            self.guards.word(guard.into()).store(is_lost.into(), Ordering::Release);
+        }
+    }
+
+    /// Whether who has a guard is lost.
+    #[must_use]
+    pub fn is_lost(&self, guard: u16) -> bool {
+        self.guards.word(guard.into()).load(Ordering::Acquire) != 0
+    }
+
+    /// The hop of a pair that its guard chooses.
+    #[inline]
+    fn chosen(&self, pair: Head) -> u32 {
+        let first = pair.at() * LINE_WORDS;
+        let guard = self.lines.word(first + 2).load(Ordering::Relaxed) as usize % GUARDS_MAX;
+        let is_lost = self.guards.word(guard).load(Ordering::Acquire) != 0;
+        self.lines.word(first + usize::from(is_lost)).load(Ordering::Acquire)
+    }
+
     #[inline]
     fn head(&self, hop: u32) -> Head {
         let hop = if (hop as usize) < HOPS_MAX { hop } else { NO_ROUTE };
@@ -156,7 +190,10 @@ impl HopLookups {
             if !head.is_group() {
                 return head;
             }
-            let hop = self.lines.word(head.bucket(hash)).load(Ordering::Acquire);
+            let hop = match head.is_pair() {
+                true => self.chosen(head),
+                false => self.lines.word(head.bucket(hash)).load(Ordering::Acquire),
+            };
             head = self.head(hop);
         }
         if head.is_group() { self.head(NO_ROUTE) } else { head }

@@ -4,7 +4,7 @@
 use super::buckets::{self, Share};
 use super::{
     Entry, Head, Hop, HopError, Hops, Kind, Line, MEMBERS_MAX, Member, NESTING_MAX, NO_MEMBER,
-    Push, REWRITE_MAX, WAYS_MAX, below, size_of_buckets,
+    Pair, Push, REWRITE_MAX, WAYS_MAX, below, size_of_buckets,
 };
 use crate::memory::{LINE_BYTES, LINE_WORDS};
 use machine::narrow::index;
@@ -114,14 +114,19 @@ impl Hops {
     pub(super) fn refresh(&mut self, number: u32) -> Result<(), HopError> {
         let mut unused = Vec::new();
         let shares = self.shares(number, &mut unused)?;
-        let line = self.line(number, &shares);
+        let pair = self.pair(number)?;
+        let line = if pair.is_some() { None } else { self.line(number, &shares) };
         let entry = self.entry(number)?;
-        let is_published = entry.line.is_some() || entry.buckets.is_some();
-        let is_same = entry.shares == shares && entry.line.map(|(_, line)| line) == line;
+        let is_published = entry.line.is_some() || entry.buckets.is_some() || entry.pair.is_some();
+        let is_same = entry.shares == shares
+            && entry.line.map(|(_, line)| line) == line
+            && entry.pair.map(|(_, pair)| pair) == pair;
         if !(is_published && is_same) {
-            match line {
-                Some(line) => self.publish_line(number, line)?,
-                None => self.publish_buckets(number, &shares)?,
+            self.written += 1;
+            match (pair, line) {
+                (Some(pair), _) => self.publish_pair(number, pair)?,
+                (None, Some(line)) => self.publish_line(number, line)?,
+                (None, None) => self.publish_buckets(number, &shares)?,
             }
             let entry = self.entry_mut(number);
             entry.shares = shares;
@@ -146,7 +151,10 @@ impl Hops {
             unused.extend(pushes.into_iter().map(|(_, hidden)| hidden));
         }
         let mut shares = match &self.entry(number)?.hop {
-            Hop::Line(_) => vec![Share { hop: number, weight: ONE, is_up }],
+            Hop::Line(_) => {
+                let guard = self.entry(number)?.guard;
+                vec![Share { hop: number, weight: ONE, is_up, guard }]
+            }
             Hop::Group(members) => self.group(members)?,
             Hop::Backup { primary, backup } => {
                 let primary = &self.entry(*primary)?.shares;
@@ -190,7 +198,7 @@ impl Hops {
         let before = std::mem::take(&mut self.entry_mut(number).pushes);
         if let Some(way) = self.carrier(push) {
             unused.extend(before.iter().map(|(_, hidden)| *hidden));
-            return Ok(vec![Share { hop: number, weight: ONE, is_up: way.is_up }]);
+            return Ok(vec![Share { hop: number, weight: ONE, ..way }]);
         }
         let ways = self.entry(push.over)?.shares.clone();
         let (mut shares, mut pushes) = (Vec::new(), Vec::<(u32, u32)>::new());
@@ -222,6 +230,20 @@ impl Hops {
         Ok(shares)
     }
 
+    /// The two hops of a pair of which a guard decides: its primary has one way, which is up and
+    /// has a guard, and its backup is up.
+    fn pair(&self, number: u32) -> Result<Option<Pair>, HopError> {
+        let Hop::Backup { primary, backup } = self.entry(number)?.hop else { return Ok(None) };
+        let guard = match self.entry(primary)?.shares[..] {
+            [way] if way.is_up => way.guard,
+            _ => 0,
+        };
+        let has_backup = self.entry(backup)?.shares.iter().any(|share| share.is_up);
+        let is_up = self.entry(number)?.is_up;
+        let is_one = guard != 0 && has_backup && is_up;
+        Ok(is_one.then_some([primary, backup, guard.into()]))
+    }
+
     /// The line of a hop that has one way out; `None` for those that have buckets.
     fn line(&self, number: u32, shares: &[Share]) -> Option<Line> {
         match &self.entry(number).ok()?.hop {
@@ -241,7 +263,7 @@ impl Hops {
     fn carrier(&self, push: &Push) -> Option<Share> {
         let over = self.entry(push.over).ok()?;
         match over.shares[..] {
-            [way] if over.line.is_some() => Some(way),
+            [way] if over.line.is_some() || over.pair.is_some() => Some(way),
             _ => None,
         }
     }
@@ -252,14 +274,31 @@ impl Hops {
         // SAFETY: the line was just taken: it lies in the region, and no reader can find it.
         unsafe { target.cast::<Line>().write(line) };
         self.lookups.heads.word(number as usize).store(Head::line(at).0, Ordering::Release);
-        let entry = self.entries[number as usize].as_deref_mut().expect("it is refreshed");
-        if let Some((old, _)) = entry.line.replace((at, line)) {
-            self.lines.retire(old, 0);
+        self.retire(number);
+        self.entry_mut(number).line = Some((at, line));
+        Ok(())
+    }
+
+    fn publish_pair(&mut self, number: u32, pair: Pair) -> Result<(), HopError> {
+        let at = self.lines.take(0)?;
+        for (word, value) in pair.iter().enumerate() {
+            let word = at as usize * LINE_WORDS + word;
+            self.lookups.lines.word(word).store(*value, Ordering::Relaxed);
         }
+        self.lookups.heads.word(number as usize).store(Head::pair(at).0, Ordering::Release);
+        self.retire(number);
+        self.entry_mut(number).pair = Some((at, pair));
+        Ok(())
+    }
+
+    /// What a hop led to goes once no reader can hold it.
+    fn retire(&mut self, number: u32) {
+        let entry = self.entries[number as usize].as_deref_mut().expect("it is refreshed");
+        let (line, pair) = (entry.line.take().map(|it| it.0), entry.pair.take().map(|it| it.0));
+        line.into_iter().chain(pair).for_each(|old| self.lines.retire(old, 0));
         if let Some((old, buckets)) = entry.buckets.take() {
             self.lines.retire(old, size_of_buckets(&buckets));
         }
-        Ok(())
     }
 
     fn publish_buckets(&mut self, number: u32, shares: &[Share]) -> Result<(), HopError> {
@@ -287,12 +326,8 @@ impl Hops {
         }
         let head = Head::group(at, new.len());
         self.lookups.heads.word(number as usize).store(head.0, Ordering::Release);
-        if let Some((old, buckets)) = entry.buckets.replace((at, new)) {
-            self.lines.retire(old, size_of_buckets(&buckets));
-        }
-        if let Some((old, _)) = entry.line.take() {
-            self.lines.retire(old, 0);
-        }
+        self.retire(number);
+        self.entry_mut(number).buckets = Some((at, new));
         Ok(())
     }
 }

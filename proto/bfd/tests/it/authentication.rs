@@ -110,7 +110,7 @@ fn keys_change_without_a_gap() {
         [&[(7, b"old"), (8, b"new")], &[(8, b"new"), (7, b"old")], &[(8, b"new")]];
     for keys in steps {
         for side in 0..2 {
-            field.sides[side].machine.keys.replace(0, authentication(kind, keys));
+            field.sides[side].machine.keys.set(0, Some(authentication(kind, keys)));
             field.run(ms(500));
         }
     }

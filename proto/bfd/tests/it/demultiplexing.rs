@@ -20,7 +20,7 @@ fn machine(settings: &[SessionSettings]) -> (Sessions, Vec<bfd::SessionId>) {
 
 fn hear(machine: &mut Sessions, path: Path, ttl: u8, packet: Packet) -> usize {
     let mut out = Vec::new();
-    machine.receive(Time::from_millis(1), path, ttl, packet.write().octets(), &mut out);
+    let _ = machine.receive(Time::from_millis(1), path, ttl, packet.write().octets(), &mut out);
     out.len()
 }
 

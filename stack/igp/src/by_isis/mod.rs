@@ -234,12 +234,12 @@ impl IsisRouter {
         for circuit in self.instance.circuits() {
             let Some(link) = self.links.get(&circuit) else { continue };
             let bfd = self.section.interface.iter().find(|it| it.name == link.name);
-            let Some(times) = bfd.and_then(|it| it.bfd) else { continue };
+            let Some(times) = bfd.and_then(|it| it.bfd.as_ref()) else { continue };
             let up = self.instance.neighbourhood(circuit, now);
             let up = up.filter(|it| it.state == AdjacencyState::Up);
             for it in up {
                 if let Some(address) = near(link, &it.addresses) {
-                    wanted.insert((circuit, address), (it.system, times));
+                    wanted.insert((circuit, address), (it.system, times.clone()));
                 }
             }
         }
@@ -248,7 +248,7 @@ impl IsisRouter {
         }
         for (id, (_, times)) in &wanted {
             let local = self.links.get(&id.0).and_then(|it| it.address).map(|it| it.0);
-            self.wishes.watch(*id, local, Some(*times));
+            self.wishes.watch(*id, local, Some(times.clone()));
         }
         self.watched = wanted.into_iter().map(|(id, (system, _))| (id, system)).collect();
     }

@@ -238,7 +238,7 @@ impl OspfRouter {
     /// The times of BFD on an interface.
     pub(crate) fn bfd_of(&self, interface: u32) -> Option<Bfd> {
         let name = &self.links.get(&interface)?.name;
-        self.section.interfaces().find(|(_, it)| it.name == *name)?.1.bfd
+        self.section.interfaces().find(|(_, it)| it.name == *name)?.1.bfd.clone()
     }
 
     /// Sessions of BFD as the section says.

@@ -43,6 +43,72 @@ pub type KeyChains = BTreeMap<String, KeyChain>;
 /// A key of digests: number, algorithm, secret.
 pub type Key = (u16, &'static str, Zeroizing<String>);
 
+/// What authenticates packets of BFD.
+pub use bfd::Authentication as BfdAuthentication;
+
+/// Keys of BFD by the files that hold them.
+pub type BfdKeys = BTreeMap<String, bfd::Authentication>;
+
+/// Algorithms of BFD by their names (RFC 5880 §6.7).
+const OF_BFD: [(&str, bfd::AuthType); 4] = [
+    ("md5", bfd::AuthType::KeyedMd5),
+    ("meticulous-md5", bfd::AuthType::MeticulousKeyedMd5),
+    ("sha1", bfd::AuthType::KeyedSha1),
+    ("meticulous-sha1", bfd::AuthType::MeticulousKeyedSha1),
+];
+
+/// Reads the text of a file of keys of BFD, as [`KeyChain::read`] reads others; all its keys are of
+/// one algorithm.
+///
+/// # Errors
+/// The line that cannot be, and why; no secret is told.
+pub fn bfd_keys(text: &str) -> Result<bfd::Authentication, String> {
+    let said = said(text);
+    let (mut keys, mut of) = (Vec::new(), None);
+    for (line, words) in &said {
+        let key = bfd_key(words, said.len()).map_err(|why| format!("line {line}: {why}"))?;
+        let (kind, key) = key;
+        if *of.get_or_insert(kind) != kind {
+            return Err(format!("line {line}: all keys of a file are of one algorithm"));
+        }
+        if keys.iter().any(|known: &bfd::Key| known.id() == key.id()) {
+            return Err(format!("line {line}: key {} stands twice", key.id()));
+        }
+        keys.push(key);
+    }
+    let made = of.and_then(|kind| bfd::Authentication::new(kind, keys));
+    made.ok_or_else(|| "it holds no key, or more than 8".to_owned())
+}
+
+fn bfd_key(words: &[&str], lines: usize) -> Result<(bfd::AuthType, bfd::Key), String> {
+    let (id, kind, secret) = match *words {
+        ["password", secret] if lines == 1 => ("1", bfd::AuthType::SimplePassword, secret),
+        ["password", _] => return Err("a password stands alone in its file".to_owned()),
+        [id, algorithm, secret] => {
+            let found = OF_BFD.iter().find(|(name, _)| *name == algorithm).ok_or_else(|| {
+                let names = OF_BFD.iter().map(|it| it.0);
+                let hint = config::meant(algorithm, names, "use `meticulous-sha1`");
+                format!("`{algorithm}` is no algorithm of BFD: {hint}")
+            })?;
+            (id, found.1, secret)
+        }
+        _ => return Err("write `ID ALGORITHM SECRET`".to_owned()),
+    };
+    let id = id.parse().map_err(|_| "the number of a key is 0 to 255".to_owned())?;
+    let key = bfd::Key::new(kind, id, secret.as_bytes());
+    let why = || "a secret has 20 octets at most, of md5 and passwords 16".to_owned();
+    Ok((kind, key.ok_or_else(why)?))
+}
+
+/// Lines that say something, with their numbers.
+fn said(text: &str) -> Vec<(usize, Vec<&str>)> {
+    let lines = text.lines().enumerate();
+    lines
+        .map(|(n, line)| (n + 1, line.split_whitespace().collect::<Vec<_>>()))
+        .filter(|(_, words)| words.first().is_some_and(|word| !word.starts_with('#')))
+        .collect()
+}
+
 /// The keys of a file. `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyChain {
@@ -69,11 +135,7 @@ impl KeyChain {
     /// The line that cannot be, and why; no secret is told.
     pub fn read(of: Protocol, text: &str) -> Result<Self, String> {
         let mut keys: Vec<Key> = Vec::new();
-        let lines = text.lines().enumerate();
-        let said: Vec<(usize, Vec<&str>)> = lines
-            .map(|(n, line)| (n + 1, line.split_whitespace().collect::<Vec<_>>()))
-            .filter(|(_, words)| words.first().is_some_and(|word| !word.starts_with('#')))
-            .collect();
+        let said = said(text);
         for (line, words) in &said {
             match words[..] {
                 ["password", secret] if said.len() == 1 => {
@@ -194,6 +256,29 @@ mod tests {
             ("1 md5 a\npassword b", "line 2: a password stands alone in its file"),
         ] {
             assert_eq!(KeyChain::read(Protocol::Ospf, text), Err(why.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_bfd_has_keys_of_one_algorithm_and_tells_no_secret() {
+        let keys = bfd_keys("7 meticulous-sha1 first\n6 meticulous-sha1 second").expect("keys");
+        assert_eq!(keys.kind(), bfd::AuthType::MeticulousKeyedSha1);
+        assert_eq!(keys.keys().iter().map(bfd::Key::id).collect::<Vec<_>>(), [7, 6]);
+        assert!(!format!("{keys:?}").contains("first"));
+        let password = bfd_keys("password word").expect("a password");
+        assert_eq!(password.kind(), bfd::AuthType::SimplePassword);
+        for (text, why) in [
+            ("", "it holds no key, or more than 8"),
+            ("1 md5 a\n2 sha1 b", "line 2: all keys of a file are of one algorithm"),
+            ("1 md5 a\n1 md5 b", "line 2: key 1 stands twice"),
+            ("256 md5 s3cret", "line 1: the number of a key is 0 to 255"),
+            (
+                "1 md5 s3crets3crets3crets3cret",
+                "line 1: a secret has 20 octets at most, of md5 and passwords 16",
+            ),
+            ("1 sha2 a", "line 1: `sha2` is no algorithm of BFD: did you mean `sha1`?"),
+        ] {
+            assert_eq!(bfd_keys(text).err().as_deref(), Some(why), "{text}");
         }
     }
 

@@ -248,6 +248,14 @@ impl Isis {
         }))
     }
 
+    /// Files of keys of BFD, and the paths of the keys that name them.
+    pub fn bfd_key_files(&self) -> impl Iterator<Item = (String, &str)> {
+        self.interface.iter().enumerate().filter_map(|(n, it)| {
+            let path = format!("interface[{n}].bfd.key_file");
+            Some((path, it.bfd.as_ref()?.key_file.as_deref()?))
+        })
+    }
+
     /// Pushes what the types alone cannot refuse; paths begin with `at`, that of the section.
     pub fn validate(&self, at: &str, interfaces: &[Known<'_>], issues: Issues<'_>) {
         if self.title().is_none() {

@@ -8,7 +8,7 @@ use spf::SpfDelays;
 use std::net::Ipv4Addr;
 
 /// Milliseconds between packets of BFD, least and most.
-const BFD_MS: core::ops::RangeInclusive<u16> = 50..=10_000;
+const BFD_MS: core::ops::RangeInclusive<u16> = 5..=10_000;
 const BFD_MULTIPLIER: core::ops::RangeInclusive<u8> = 2..=50;
 /// Equal paths at most.
 const PATHS_MAX: u8 = 64;
@@ -203,18 +203,24 @@ pub(super) fn validate_repair(at: &str, repair: Option<Repair>, delay_ms: u32, i
 }
 
 /// Times of BFD on an interface (RFC 5880 §6.8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bfd {
-    /// Milliseconds between two packets, both ways, 50 to 10,000.
+    /// Milliseconds between two packets, both ways, 5 to 10,000.
     pub interval_ms: u16,
     /// So many that stay away make a neighbour lost, 2 to 50.
     pub multiplier: u8,
+    /// Keys of the session's packets, a line each in a file that nobody but its owner may read,
+    /// relative to the site's directory: `ID ALGORITHM SECRET`, where the algorithm, one for the
+    /// whole file, is `md5`, `meticulous-md5`, `sha1` or `meticulous-sha1`; or one line
+    /// `password SECRET` (RFC 5880 §6.7). Absent: packets have no proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
 }
 
 impl Default for Bfd {
     fn default() -> Self {
-        Self { interval_ms: 300, multiplier: 3 }
+        Self { interval_ms: 300, multiplier: 3, key_file: None }
     }
 }
 
@@ -230,6 +236,7 @@ impl Bfd {
             let what = format!("{} is out of range", self.multiplier);
             issues.push(Issue::new(format!("{path}.multiplier"), what, hint));
         }
+        validate_keys(path, self.key_file.as_ref(), issues);
     }
 }
 

@@ -87,7 +87,7 @@ dead_s = 10
 [[area.interface]]
 name = "core"
 passive = true
-bfd = { interval_ms = 10 }
+bfd = { interval_ms = 4 }
 "#;
     assert_eq!(
         issues(text),
@@ -113,7 +113,7 @@ bfd = { interval_ms = 10 }
              (use 40 or so)",
             "ospf.area[1].interface[1].passive: nothing is spoken there \
              (remove `passive`, or `key_file` and `bfd`)",
-            "ospf.area[1].interface[1].bfd.interval_ms: 10 is out of range (use 50 to 10000)",
+            "ospf.area[1].interface[1].bfd.interval_ms: 4 is out of range (use 5 to 10000)",
         ]
     );
 }

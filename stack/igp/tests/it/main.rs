@@ -10,4 +10,5 @@ mod repairs;
 mod restart;
 mod tshark;
 mod watched;
+mod watcher;
 mod world;

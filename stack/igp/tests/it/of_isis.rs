@@ -253,7 +253,8 @@ fn another_metric_takes_no_adjacency_and_another_title_does_as_it_was_foretold()
     assert_eq!(after.interruptions(Some(&last)).len(), 1);
     assert_eq!(after.interruptions(None), ["this interface speaks IS-IS no more: w0"]);
     let (now, around) = (world.now, world.around_of(0));
-    let sections = igp::Sections { isis: Some((last.into(), Default::default())), ospf: None };
+    let sections =
+        igp::Sections { isis: Some((last.into(), Default::default())), ..Default::default() };
     world.with(0, |it, out| it.configure(now, &sections, &around, out));
     assert_eq!(states(&world), []);
     world.run(SECOND * 60);
@@ -268,7 +269,8 @@ fn a_system_with_the_id_of_another_is_an_alarm_at_both() {
     let (now, around) = (world.now, world.around_of(1));
     let mut section = (*world.isis(1)).clone();
     section.net.clone_from(&world.isis(0).net);
-    let sections = igp::Sections { isis: Some((section.into(), Default::default())), ospf: None };
+    let sections =
+        igp::Sections { isis: Some((section.into(), Default::default())), ..Default::default() };
     world.with(1, |it, out| it.configure(now, &sections, &around, out));
     world.run(SECOND * 40);
     for router in 0..2 {

@@ -179,7 +179,11 @@ fn a_router_with_the_number_of_another_is_an_alarm_at_both() {
     };
     let section = std::sync::Arc::new(of_own((*world.section(1)).clone()));
     let (now, around) = (world.now, world.around_of(1));
-    let sections = Sections { ospf: Some((section, Default::default())), isis: None };
+    let sections = Sections {
+        ospf: Some((section, Default::default())),
+        isis: None,
+        ..igp::Sections::default()
+    };
     world.with(1, |it, out| it.configure(now, &sections, &around, out));
     world.run(SECOND * 30);
     for router in 0..2 {

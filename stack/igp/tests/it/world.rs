@@ -1,5 +1,6 @@
 //! Routers joined by links of their forwarders, in virtual time.
 
+use crate::watcher::Watcher;
 use dataplane::PacketDoor;
 use forwarder::ToPackets;
 use igp::config::{Isis, KeyChains, Ospf};
@@ -16,6 +17,9 @@ use std::sync::Arc;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 pub const DOOR: PortId = PortId(2);
+
+/// The class of packets of BFD, which no door has.
+const BFD: u8 = u8::MAX;
 
 /// A link: its routers with what it costs them, and whether it is of two.
 #[derive(Debug, Clone)]
@@ -34,6 +38,7 @@ type Flying = (Time, u64, u32, usize, u8, Vec<u8>);
 pub struct World {
     pub now: Time,
     pub routers: Vec<Option<Router>>,
+    watchers: Vec<Watcher>,
     pub wires: Vec<Wire>,
     pub externals: Vec<Vec<External>>,
     pub keys: KeyChains,
@@ -66,6 +71,7 @@ impl World {
         Self {
             now: Time::from_millis(1_000_000),
             routers: (0..routers).map(|_| None).collect(),
+            watchers: (0..routers).map(|n| Watcher::new(n as u8)).collect(),
             wires: Vec::new(),
             externals: vec![Vec::new(); routers],
             keys: KeyChains::new(),
@@ -141,7 +147,7 @@ impl World {
         let speaks = |it| self.speaks.contains(&it);
         let ospf = speaks(Protocol::Ospf).then(|| (self.section(router), self.keys.clone()));
         let isis = speaks(Protocol::Isis).then(|| (self.isis(router), self.keys.clone()));
-        Sections { ospf, isis }
+        Sections { ospf, isis, bfd: Default::default() }
     }
 
     pub fn isis(&self, router: usize) -> Arc<Isis> {
@@ -242,6 +248,30 @@ impl World {
                 self.send(router, to, packet);
             }
         }
+        let watched = self.routers[router].as_mut().map(Router::take_watched).unwrap_or_default();
+        for (name, said) in watched {
+            self.watchers[router].tell(self.now, name, said);
+        }
+        self.watch(router);
+    }
+
+    /// What a router's forwarder sends of BFD, and what it tells.
+    fn watch(&mut self, router: usize) {
+        for (interface, from, to, datagram) in std::mem::take(&mut self.watchers[router].leaving) {
+            let number = interface as usize - 1;
+            let wire = &self.wires[number];
+            let end = (0..wire.ends.len()).find(|end| Self::address(number, *end) == to);
+            let Some(end) = end.filter(|_| wire.passes) else { continue };
+            let octets = [&from.octets()[..], datagram.octets()].concat();
+            self.number += 1;
+            let at = self.now + Duration::from_millis(1);
+            let flying = (at, self.number, interface, wire.ends[end].0, BFD, octets);
+            self.flying.push(Reverse(flying));
+        }
+        let now = self.now;
+        for (name, notice) in std::mem::take(&mut self.watchers[router].notices) {
+            self.with(router, |it, out| it.hear(now, &name, notice, out));
+        }
     }
 
     fn send(&mut self, from: usize, to: PacketTo, octets: &[u8]) {
@@ -252,7 +282,7 @@ impl World {
         let class = match packet {
             None => "isis",
             Some(it) if it.protocol == ospf::PROTOCOL => "ospf",
-            Some(_) => "bfd",
+            Some(it) => panic!("{it:?}"),
         };
         for (number, wire) in self.wires.clone().into_iter().enumerate() {
             if !wire.passes || !wire.ends.iter().any(|(of, _)| *of == from) {
@@ -288,6 +318,7 @@ impl World {
         let end = self.now + time;
         loop {
             let due = self.routers.iter().flatten().filter_map(Router::deadline);
+            let due = due.chain(self.watchers.iter().filter_map(Watcher::deadline));
             let next = due.chain(self.flying.peek().map(|it| it.0.0)).min();
             let Some(at) = next.filter(|at| *at <= end) else { break };
             self.now = self.now.max(at);
@@ -299,6 +330,12 @@ impl World {
                 if !self.wires[interface as usize - 1].passes {
                     continue;
                 }
+                if class == BFD {
+                    let (from, octets) = octets.split_first_chunk::<4>().unwrap();
+                    self.watchers[router].receive(self.now, interface, (*from).into(), octets);
+                    self.watch(router);
+                    continue;
+                }
                 let record = PacketRecord { interface, class, ..PacketRecord::default() };
                 let now = self.now;
                 self.with(router, |it, out| {
@@ -307,6 +344,8 @@ impl World {
             }
             for router in 0..self.routers.len() {
                 let now = self.now;
+                self.watchers[router].tick(now);
+                self.watch(router);
                 let is_due = |it: &Router| it.deadline().is_some_and(|at| at <= now);
                 if self.routers[router].as_ref().is_some_and(is_due) {
                     self.with(router, |it, out| it.tick(now, out));

@@ -53,7 +53,7 @@ impl Field {
             if arrived.protocol == UDP && port == Some(self.port()) {
                 let (now, octets) = (now(&self.clock), &arrived.payload[8..]);
                 self.heard = now;
-                self.sessions.receive(now, self.path, arrived.ttl, octets, &mut out);
+                let _ = self.sessions.receive(now, self.path, arrived.ttl, octets, &mut out);
             }
         }
         let now = now(&self.clock);

@@ -173,6 +173,8 @@ pub(in super::super) struct Neighbours {
     all: Tally,
     gateways: Tally,
     links: BTreeMap<u32, Link>,
+    /// Those that a feature watches: their guards, and whether they are lost.
+    pub(super) watched: BTreeMap<Key, (u16, bool)>,
 }
 
 impl Neighbours {
