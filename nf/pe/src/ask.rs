@@ -16,8 +16,8 @@ use crate::stations::Full;
 use dataplane::{Kind, alarm};
 use igp::Router;
 use igp::ask::{
-    IgpChangeRow, IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpPathRow, IgpRouteRow, IgpRow,
-    IgpSpfRow, IgpTopologyRow,
+    BfdRow, IgpChangeRow, IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpPathRow, IgpRouteRow,
+    IgpRow, IgpSpfRow, IgpTopologyRow,
 };
 use ldp_stack::ask::{LdpBindingRow, LdpNeighbourRow, LdpRow};
 use ldp_stack::{LSP, Labels};
@@ -159,6 +159,8 @@ questions! {
         PROTOCOL,
         AREA,
     ] -> Vec<IgpPathRow>, |it, asked| it.igp_rows(|igp| igp.paths(asked.ask));
+    /// The sessions of BFD.
+    Ask "bfd/sessions" [] -> Vec<BfdRow>, |it, asked| Ok(it.igp(|igp| igp.bfd_rows(asked.now)));
     /// How LDP stands.
     Ask "ldp/summary" [] -> Vec<LdpRow>, |it, _| Ok(it.ldp(Labels::summary));
     /// The routers that LDP hears, and their sessions.

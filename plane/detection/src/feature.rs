@@ -5,6 +5,7 @@ use crate::program::{FEATURE, Name, Notice, Said};
 use crate::station::{News, Order, Station, Told, guard};
 use graph::Plan;
 use machine::{Duration, Time, narrow};
+use nodes::bucket::{Bucket, Rate};
 use nodes::feature::{Change, Feature, Start, Watched, Worker};
 use nodes::program::{Interface, Item, Mode, Program, Removed};
 use nodes::view::Shared;
@@ -18,6 +19,8 @@ pub const SESSIONS_MAX: u16 = 4_096;
 /// Figures are told after this time at the latest, by so many parts of all sessions in turn.
 const SHOWN: Duration = Duration::from_secs(1);
 const PARTS: u16 = 20;
+/// Notices of one session: whoever is on its link may have it change its state with every packet.
+const TOLD: Rate = Rate { per_second: 50, burst: 20 };
 
 /// A session as the writer knows it.
 struct Row {
@@ -26,6 +29,7 @@ struct Row {
     /// What the control was told last; `None`: nothing.
     notice: Option<Notice>,
     is_lost: bool,
+    budget: Bucket,
 }
 
 /// The feature.
@@ -41,6 +45,8 @@ pub struct Detection {
     /// Places that are gone whose workers have not heard it.
     ended: BTreeSet<u16>,
     news: Arc<News>,
+    /// Places with news for which there was no budget.
+    late: BTreeSet<u16>,
     owners: Publisher<Owners>,
     is_changed: bool,
     interfaces: BTreeSet<u32>,
@@ -82,7 +88,8 @@ impl Detection {
         let told = Told { said: Arc::new(said), hop, figures };
         self.watch(name, guard(at), is_lost);
         self.names[usize::from(at)] = Some(name);
-        self.rows.insert(name, Row { at, told, notice, is_lost });
+        let budget = Bucket::default();
+        self.rows.insert(name, Row { at, told, notice, is_lost, budget });
         self.is_changed = true;
         self.order(at);
         Ok(())
@@ -139,7 +146,7 @@ impl Detection {
     }
 
     /// Tells how a session stands, where that is news.
-    fn tell(&mut self, at: u16, out: &mut Vec<Out>) {
+    fn tell(&mut self, at: u16, now: Time, out: &mut Vec<Out>) {
         let Some(name) = self.names.get(usize::from(at)).copied().flatten() else { return };
         let Some(row) = self.rows.get_mut(&name) else { return };
         let notice = row.told.figures.notice(row.told.said.turn);
@@ -147,7 +154,13 @@ impl Detection {
             self.watch(name, guard(at), notice.is_lost);
         }
         let Some(row) = self.rows.get_mut(&name) else { return };
-        if row.notice.replace(notice) != Some(notice) {
+        if row.notice == Some(notice) {
+            return;
+        }
+        if !row.budget.take(TOLD, now) {
+            self.late.insert(at);
+        } else {
+            row.notice = Some(notice);
             let (feature, key, value) = (FEATURE.to_owned(), name.key(), notice.value());
             out.push(Out::Item(Item { feature, key, value }));
         }
@@ -155,17 +168,20 @@ impl Detection {
 
     /// Tells all that is new, and the figures of those whose turn it is.
     fn tell_news(&mut self, now: Time, out: &mut Vec<Out>) {
+        for at in std::mem::take(&mut self.late) {
+            self.tell(at, now, out);
+        }
         while let Some(at) = self.news.next() {
-            self.tell(at, out);
+            self.tell(at, now, out);
         }
         let all = 0..narrow::index(self.names.len());
         if self.news.take_more() {
-            all.clone().for_each(|at| self.tell(at, out));
+            all.clone().for_each(|at| self.tell(at, now, out));
         }
         let (shown, part) = self.shown;
         if now.since(shown) >= SHOWN / u32::from(PARTS) {
             self.shown = (now, (part + 1) % PARTS);
-            all.filter(|at| at % PARTS == part).for_each(|at| self.tell(at, out));
+            all.filter(|at| at % PARTS == part).for_each(|at| self.tell(at, now, out));
         }
     }
 }
@@ -180,6 +196,7 @@ impl Feature for Detection {
             waiting: BTreeSet::new(),
             ended: BTreeSet::new(),
             news: Arc::new(News::new()),
+            late: BTreeSet::new(),
             owners: Publisher::new(start.domain, Owners::new()),
             is_changed: false,
             interfaces: BTreeSet::new(),

@@ -31,6 +31,16 @@ impl Router {
             rows.extend(self.lost(&it.history, at, |_| None));
             rows.extend(self.double(it.history.double(now), Protocol::Isis, &it.section.net));
         }
+        let sessions =
+            self.watch.rows().filter_map(|(said, notice, _)| Some((said.name, *notice?)));
+        rows.extend(sessions.filter(|it| it.1.is_lost).take(LOST_ALARMS_MAX).map(
+            |(at, notice)| {
+                let (name, address) = (self.name_of(at.interface), at.address);
+                let why = notice.diagnostic.map_or("", bfd::Diagnostic::name);
+                let text = format!("the plane does without {address} at {name}: {why}");
+                alarm("bfd-neighbour-lost", &format!("{name} {address}"), "major", text)
+            },
+        ));
         rows.extend(self.repairs.in_use().into_iter().map(|((of, way), routes)| {
             let name = match of {
                 Protocol::Ospf => self.ospf.as_ref().map(|it| it.name_of(way.interface)),

@@ -5,6 +5,7 @@ use crate::around::Protocol;
 use crate::route::Repair;
 use crate::router::{Router, by_isis, by_ospf};
 use crate::rows::wrong;
+use detection::program::{Notice, Said};
 use isis::Prefix;
 use machine::Time;
 use question::Page;
@@ -12,9 +13,9 @@ use runtime::{Ask, AskError};
 use std::net::IpAddr;
 
 pub use crate::rows::{
-    IgpChangeRow, IgpEdgeRow, IgpInterfaceRow, IgpLinkRow, IgpLsaRow, IgpNeighbourRow, IgpNodeRow,
-    IgpPathRow, IgpRepairRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpStepRow, IgpTopologyRow,
-    IgpWayRow,
+    BfdRow, IgpChangeRow, IgpEdgeRow, IgpInterfaceRow, IgpLinkRow, IgpLsaRow, IgpNeighbourRow,
+    IgpNodeRow, IgpPathRow, IgpRepairRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpStepRow,
+    IgpTopologyRow, IgpWayRow,
 };
 
 /// Rows of one answer at most, and unless `limit` asks for fewer.
@@ -78,6 +79,44 @@ impl Router {
     pub fn neighbours(&self, now: Time) -> Vec<IgpNeighbourRow> {
         let ospf = self.ospf.iter().flat_map(|it| it.neighbours(now, &self.watch));
         ospf.chain(self.isis.iter().flat_map(|it| it.neighbours(now, &self.watch))).collect()
+    }
+
+    /// The name of an interface.
+    pub(crate) fn name_of(&self, interface: u32) -> &str {
+        let ospf = self.ospf.as_ref().filter(|it| it.links.contains_key(&interface));
+        match (ospf, &self.isis) {
+            (Some(it), _) => it.name_of(interface),
+            (None, Some(it)) => it.name_of(interface),
+            (None, None) => "an interface that is gone",
+        }
+    }
+
+    /// The sessions of BFD.
+    #[must_use]
+    pub fn bfd_rows(&self, now: Time) -> Vec<BfdRow> {
+        let row = |(said, notice, by): (Said, Option<&Notice>, Vec<Protocol>)| {
+            let it = notice.copied().unwrap_or_default();
+            let down_s = now.as_millis().saturating_sub(it.down_at_ms) / 1_000;
+            BfdRow {
+                interface: self.name_of(said.name.interface).to_owned(),
+                address: said.name.address,
+                by: by.into_iter().map(Protocol::name).collect(),
+                state: it.state.map(bfd::State::name),
+                remote_state: it.remote_state.map(bfd::State::name),
+                lost: it.is_lost,
+                diagnostic: it.diagnostic.filter(|_| it.down_at_ms > 0).map(bfd::Diagnostic::name),
+                interval_us: it.interval_us,
+                detection_us: it.detection_us,
+                authentication: said.authentication.map(|it| it.kind().name()),
+                downs: it.downs,
+                down_s: (it.down_at_ms > 0).then_some(down_s),
+                received: it.received,
+                sent: it.sent,
+                discriminator: it.discriminators[0],
+                remote_discriminator: it.discriminators[1],
+            }
+        };
+        self.watch.rows().map(row).collect()
     }
 
     /// The interfaces.

@@ -29,11 +29,11 @@ event::metrics! {
         Routes = Gauge, "igp_routes";
         /// Runs of SPF.
         Runs = Counter, "igp_spf_runs_total";
-        /// Packets of OSPF, IS-IS and BFD that the forwarder handed up.
+        /// Packets of OSPF and IS-IS that the forwarder handed up.
         Received = Counter, "igp_packets_received_total";
         /// Packets of OSPF and IS-IS that were sent.
         Sent = Counter, "igp_packets_sent_total";
-        /// Packets of OSPF, IS-IS and BFD that found no way to the forwarder.
+        /// Packets of OSPF and IS-IS that found no way to the forwarder.
         Shed = Counter, "igp_packets_shed_total";
         /// Packets that were none of IPv4 and no frames of IS-IS, or cut.
         Unread = Counter, "igp_packets_unread_total";
@@ -43,6 +43,10 @@ event::metrics! {
         BfdUp = Gauge, "igp_bfd_sessions_up";
         /// Times that a session of BFD went down and ended an adjacency.
         BfdDowns = Counter, "igp_bfd_downs_total";
+        /// Packets of BFD that came and were believed.
+        BfdReceived = Counter, "igp_bfd_packets_received_total";
+        /// Packets of BFD that left.
+        BfdSent = Counter, "igp_bfd_packets_sent_total";
         /// Routes that have a repair.
         Repaired = Gauge, "igp_routes_repaired";
         /// Routes whose repair is in use.
@@ -151,7 +155,9 @@ impl Shown {
             (Metric::Unread, it.arrived.unread),
             (Metric::BfdSessions, watched as u64),
             (Metric::BfdUp, up as u64),
-            (Metric::BfdDowns, it.watch.downs),
+            (Metric::BfdDowns, it.watch.tally.downs),
+            (Metric::BfdReceived, it.watch.tally.received),
+            (Metric::BfdSent, it.watch.tally.sent),
             (Metric::Repaired, it.repairs.len() as u64),
             (Metric::RepairsInUse, it.repairs.in_use().values().sum::<usize>() as u64),
             (Metric::Repairs, it.repairs.taken_over),

@@ -106,6 +106,35 @@ rows! {
         says: String,
     }
 
+    /// A session of BFD.
+    pub struct BfdRow {
+        interface: String,
+        address: IpAddr,
+        /// Who wants it: `ospf`, `isis`; none while it stays because its neighbour is lost.
+        by: Vec<&'static str>,
+        /// Null: the forwarder has not said yet.
+        state: Option<&'static str>,
+        /// The neighbour's state, as it said it last.
+        remote_state: Option<&'static str>,
+        /// The plane does without the neighbour.
+        lost: bool,
+        /// Why it went down last.
+        diagnostic: Option<&'static str>,
+        /// Microseconds between packets in force.
+        interval_us: u32,
+        /// Microseconds without a packet after which the neighbour is lost.
+        detection_us: u32,
+        /// Kind of its packets' authentication.
+        authentication: Option<&'static str>,
+        /// How often it left the state Up, and seconds since it did so last.
+        downs: u32,
+        down_s: Option<u64>,
+        received: u64,
+        sent: u64,
+        discriminator: u32,
+        remote_discriminator: u32,
+    }
+
     /// A way of a route.
     pub struct IgpWayRow {
         interface: String,

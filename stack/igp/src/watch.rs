@@ -6,9 +6,9 @@
 //!   protocols ─ want ─→ Watch ─ changed ─→ the function ─→ forwarder
 //!              lost ←─────┴──── heard ←──────────────────────┘
 //! ```
-//! A session that lost its neighbour stays for a while after the protocol gave that up: as long as
-//! it is there, the plane does without the neighbour, and routes that lead to it are told anew
-//! meanwhile.
+//! A session stays for a while after the protocol gave its neighbour up. Where the neighbour is lost,
+//! the plane does without it as long, and routes that lead to it are told anew meanwhile; where it
+//! only began anew (a control that was started again is not in its hellos yet), the session goes on.
 
 use crate::around::Protocol;
 use crate::config::{Bfd, BfdKeys};
@@ -18,7 +18,7 @@ use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// How long a session stays that has lost its neighbour.
+/// How long a session stays that nobody wants any more.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// A neighbour: its interface and its address.
@@ -45,8 +45,28 @@ pub(crate) struct Watch {
     /// How the forwarder's sessions stand, those that a control before this one said as well.
     notices: BTreeMap<Id, Notice>,
     changed: BTreeSet<Id>,
+    pub(crate) tally: Tally,
+}
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
     /// Times that a neighbour was lost.
     pub(crate) downs: u64,
+    /// Packets that came and were believed.
+    pub(crate) received: u64,
+    /// Packets that left.
+    pub(crate) sent: u64,
+}
+
+impl Tally {
+    /// Figures of a session are others than they were; those of a new one begin at zero.
+    fn add(&mut self, before: Option<Notice>, after: &Notice) {
+        let same = before.filter(|it| it.turn == after.turn && it.sent <= after.sent);
+        let before = same.unwrap_or_default();
+        self.received += after.received.saturating_sub(before.received);
+        self.sent += after.sent - before.sent;
+    }
 }
 
 /// The name of a neighbour in the forwarder.
@@ -125,11 +145,8 @@ impl Watch {
 
     /// A neighbour need not be watched any more.
     fn give_up(&mut self, now: Time, id: Id) {
-        let is_lost = self.notices.get(&id).is_some_and(|it| it.is_lost);
-        match self.of.get_mut(&id) {
-            Some(session) if is_lost => drop(session.until.get_or_insert(now + LINGER)),
-            Some(_) => self.end(id),
-            None => {}
+        if let Some(session) = self.of.get_mut(&id) {
+            session.until.get_or_insert(now + LINGER);
         }
     }
 
@@ -144,11 +161,12 @@ impl Watch {
         let IpAddr::V4(address) = name.address else { return None };
         let id = (name.interface, address);
         let before = self.notices.insert(id, notice);
+        self.tally.add(before, &notice);
         let was_lost = before.is_some_and(|it| it.is_lost && it.turn == notice.turn);
         let session = self.of.get(&id);
         let is_watched = session.is_some_and(|it| it.turn == notice.turn && it.until.is_none());
         let is_news = is_watched && notice.is_lost && !was_lost;
-        self.downs += u64::from(is_news);
+        self.tally.downs += u64::from(is_news);
         is_news.then_some(id)
     }
 

@@ -176,8 +176,9 @@ fn nobody(client: &Client, about: &str) -> Result<String, Exit> {
 }
 
 /// Whose a question is, by its first word; what many kinds have is not here.
-const OWNERS: [(&str, &str); 25] = [
+const OWNERS: [(&str, &str); 26] = [
     ("applications", SGC),
+    ("bfd", "provider edges ([[pe]])"),
     ("bgp", "route reflectors ([[rr]]) and provider edges ([[pe]])"),
     ("blacklist", SSC),
     ("calls", SSC),

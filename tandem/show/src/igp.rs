@@ -154,6 +154,27 @@ pub const SPF: Listing = Listing::new(
     ],
 );
 
+/// Sessions of BFD.
+pub const BFD: Listing = Listing::new(
+    "no neighbour is watched by BFD",
+    &[
+        plain("function", "FUNCTION"),
+        plain("interface", "INTERFACE"),
+        firm("address", "ADDRESS"),
+        column("state", "STATE", Form::State),
+        plain("remote_state", "THERE"),
+        column("interval_us", "INTERVAL", Form::Microseconds),
+        column("detection_us", "DETECTION", Form::Microseconds),
+        plain("downs", "DOWNS"),
+        column("down_s", "LAST", Form::Seconds),
+        plain("diagnostic", "WHY"),
+        plain("received", "RECEIVED").yields(1),
+        plain("sent", "SENT").yields(1),
+        plain("authentication", "KEYS").yields(2),
+        plain("by", "BY").yields(2),
+    ],
+);
+
 /// How LDP stands.
 pub const LDP: Listing = Listing::new(
     "no router speaks LDP",

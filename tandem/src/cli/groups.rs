@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Short message gateways", &["sms", "store"]),
     ("Service assurance", &["trails", "trail", "worst-calls", "capture"]),
     ("Route reflectors (BGP)", &["bgp"]),
-    ("Provider edges", &["plane", "igp", "ldp", "label", "lsp", "path"]),
+    ("Provider edges", &["plane", "igp", "bfd", "ldp", "label", "lsp", "path"]),
     (
         "Signalling gateways (SS7)",
         &["m3ua", "sccp", "gtt", "tcap", "applications", "sctp", "screening", "cluster"],

@@ -29,7 +29,7 @@ pub(crate) struct OspfRouter {
     pub(crate) section: Arc<Ospf>,
     keys: KeyChains,
     pub(crate) instance: Instance,
-    links: BTreeMap<u32, Link>,
+    pub(crate) links: BTreeMap<u32, Link>,
     externals: Vec<External>,
     told: BTreeMap<Prefix, Redistributed>,
     /// Packets come and go.

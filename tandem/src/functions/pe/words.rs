@@ -1,4 +1,4 @@
-//! `tandem ctl plane`, `tandem ctl igp`, `tandem ctl ldp`, `tandem ctl label`,
+//! `tandem ctl plane`, `tandem ctl igp`, `tandem ctl bfd`, `tandem ctl ldp`, `tandem ctl label`,
 //! `tandem ctl lsp` and `tandem ctl path`.
 
 use super::igp::{
@@ -31,6 +31,8 @@ pub enum PeWords {
         #[command(subcommand)]
         command: Option<IgpCommand>,
     },
+    /// Neighbours watched by BFD: states, intervals in force, why they went down last.
+    Bfd(Of),
     /// Labels by LDP: neighbours, bindings; without more, a summary.
     Ldp {
         /// What of it.
@@ -64,6 +66,7 @@ impl Words for PeWords {
             Self::Igp { command } => {
                 igp(client, form, command.unwrap_or(IgpCommand::Summary(all())))
             }
+            Self::Bfd(of) => asked(client, form, of.function, "bfd/sessions", &show::igp::BFD),
             Self::Ldp { command } => {
                 ldp(client, form, command.unwrap_or(LdpCommand::Summary(all())))
             }
