@@ -19,7 +19,7 @@ pub fn run(asked: Transcoder) -> Result<(), Exit> {
     let keys = keys.transpose().map_err(|error| Exit::Failed(format!("--key-file: {error}")))?;
     let packets = asked.forwarder.map(|socket| {
         let classes = vec![(msc::CLASS_FRAMES.to_owned(), CLASS_RECORDS)];
-        ToPackets { socket, keys, classes }
+        ToPackets { socket, keys, classes, epoch: None }
     });
     let (socket, streams_max, core) = (asked.socket, asked.streams, asked.core);
     let spec = Spec { socket, streams_max, core, packets };

@@ -53,7 +53,8 @@ fn router(now: Time, ospf: Ospf, isis: Isis) -> Router {
     let isis = Some((Arc::new(isis), KeyChains::new()));
     let sections = Sections { ospf, isis, bfd: Default::default() };
     let classes = sections.classes();
-    let to = ToPackets { socket: "/none".into(), keys: None, classes: classes.clone() };
+    let to =
+        ToPackets { socket: "/none".into(), keys: None, classes: classes.clone(), epoch: None };
     let function = "pe".to_owned();
     let start = Start { now, random: [7; 32], function, restarts: Vec::new() };
     let mut made = Router::new(start, classes, PacketDoor::new(now, DOOR, to));

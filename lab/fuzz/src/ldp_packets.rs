@@ -23,7 +23,7 @@ const ECHOES: u16 = lspping::PORT;
 fn labels(now: Time) -> Option<Labels> {
     let text = r#"{ "router_id": "10.0.0.1", "hold_s": 60, "interface": [{ "name": "w" }] }"#;
     let section: Arc<Ldp> = Arc::new(serde_json::from_str(text).ok()?);
-    let to = ToPackets { socket: "/none".into(), keys: None, classes: classes() };
+    let to = ToPackets { socket: "/none".into(), keys: None, classes: classes(), epoch: None };
     let start = Start { now, random: [7; 32], function: "pe".to_owned(), is_upper: false };
     let mut made = Labels::new(start, section.clone(), PacketDoor::new(now, DOOR, to));
     let mut out = Effects::default();

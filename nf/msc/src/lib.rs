@@ -178,8 +178,7 @@ impl MediaController {
         dataplane.hold();
         let mut streams = Streams::new();
         streams.configure(seed.now, &settings.msc);
-        let Launch { socket, keys, .. } = settings.launch.clone();
-        let to = ToPackets { socket, keys, classes: keying::classes() };
+        let to = ToPackets::of(&settings.launch, keying::classes());
         let door = PacketDoor::new(seed.now, DOOR, to);
         let certificate = settings.certificate.clone();
         let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));

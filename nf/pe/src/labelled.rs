@@ -129,8 +129,7 @@ impl Labelled {
         let Some(ldp) = &settings.pe.ldp else { return self.end(now, dataplane, out) };
         let section = Arc::new(ldp.clone());
         if self.labels.is_none() {
-            let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
-            let to = ToPackets { socket, keys, classes: ldp_stack::classes() };
+            let to = ToPackets::of(&settings.launch, ldp_stack::classes());
             // Labels of a control before this one are on their way, perhaps.
             let is_upper = dataplane.numbers().note(NOTE) == Some(LOWER);
             let (random, function) = (self.random, settings.pe.name.clone());

@@ -256,8 +256,7 @@ impl Learnt {
         if self.router.as_ref().is_some_and(|it| it.classes() == classes) {
             return;
         }
-        let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
-        let to = ToPackets { socket, keys, classes: classes.clone() };
+        let to = ToPackets::of(&settings.launch, classes.clone());
         let door = PacketDoor::new(now, DOOR, to);
         match &mut self.router {
             Some(router) => router.reopen(classes, door, out),

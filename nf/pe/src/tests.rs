@@ -196,7 +196,7 @@ fn mistakes_are_named_with_their_place_and_their_hint() {
 #[test]
 fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another() {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
-    let launch = Launch { socket, command, log, keys: None, is_external: false };
+    let launch = Launch { socket, command, log, ..Launch::default() };
     let settings = Settings {
         pe: read(EDGE),
         routes: Vec::new(),

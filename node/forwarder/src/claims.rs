@@ -32,6 +32,8 @@ pub(crate) struct Kept {
     pub(crate) memo: Vec<u8>,
     /// Whether another system has taken an address since.
     pub(crate) is_taken: bool,
+    /// The highest epoch that a control has led in.
+    pub(crate) epoch: u64,
     pub(crate) claims: Claims,
 }
 

@@ -20,6 +20,8 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) is_control: bool,
+    /// Of a control that leads by one, and of its doors.
+    pub(crate) epoch: Option<u64>,
     /// Whose process it was that connected.
     pub(crate) user: u32,
     /// Of the forwarder's own user, or of root.
@@ -106,7 +108,8 @@ mod tests {
         let (socket, _) = UnixStream::pair().unwrap();
         let (stream, since) = (Stream::new(socket).unwrap(), Time::from_millis(1_000 * since));
         let challenge = Some(Challenge::default());
-        Connection { stream, is_control: false, user, is_own: false, since, challenge }
+        let (is_control, epoch, is_own) = (false, None, false);
+        Connection { stream, is_control, epoch, user, is_own, since, challenge }
     }
 
     #[test]

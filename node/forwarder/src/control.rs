@@ -19,7 +19,15 @@ impl Control {
     /// # Errors
     /// When there is no forwarder.
     pub fn connect(socket: &Path, keys: Option<Keys>) -> Result<Self, Lost> {
-        Ok(Self { line: Line::control(socket, keys)? })
+        Ok(Self { line: Line::control(socket, keys, None)? })
+    }
+
+    /// The same as one of several controls, which leads in that epoch.
+    ///
+    /// # Errors
+    /// When there is no forwarder.
+    pub fn lead(socket: &Path, keys: Option<Keys>, epoch: u64) -> Result<Self, Lost> {
+        Ok(Self { line: Line::control(socket, keys, Some(epoch))? })
     }
 
     /// Connects to ask only.

@@ -26,7 +26,7 @@ const START_EVERY: Duration = Duration::from_millis(250);
 const START_MAX: Duration = Duration::from_secs(5);
 
 /// How a forwarder is started where none stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Launch {
     /// Where its socket is.
     pub socket: PathBuf,
@@ -38,6 +38,8 @@ pub struct Launch {
     pub keys: Option<Keys>,
     /// Somebody else starts it, as a unit of its own: its control waits until it stands.
     pub is_external: bool,
+    /// The epoch in which its control leads, of one of several controls.
+    pub epoch: Option<u64>,
 }
 
 impl Launch {
@@ -154,7 +156,8 @@ impl Connect for ToControl {
         if let Some(why) = self.last().failed.take() {
             return Err(Absent::Failed(why));
         }
-        match Line::control(&self.launch.socket, self.launch.keys.clone()) {
+        let Launch { socket, keys, epoch, .. } = &self.launch;
+        match Line::control(socket, keys.clone(), *epoch) {
             Ok(line) => Ok(Box::new(line)),
             // One stands there: a second would have to wait for it as well.
             Err(Lost::Kernel(error)) if error.kind() == ErrorKind::WouldBlock => {
@@ -197,8 +200,7 @@ mod tests {
             ["sh", "-c", &script].map(str::to_owned).to_vec()
         };
         let socket = folder.path().join("socket");
-        let launch =
-            Launch { socket, command: script("sleep 3"), log, keys: None, is_external: false };
+        let launch = Launch { socket, command: script("sleep 3"), log, ..Launch::default() };
         let count = || std::fs::read_to_string(&marks).unwrap_or_default().lines().count();
         let to = ToControl::new(launch.clone());
         for _ in 0..100 {
@@ -225,7 +227,7 @@ mod tests {
         let (mark, log) = (folder.path().join("mark"), folder.path().join("log"));
         let command = ["touch".to_owned(), mark.display().to_string()].to_vec();
         let socket = folder.path().join("socket");
-        let own = Launch { socket, command, log, keys: None, is_external: false };
+        let own = Launch { socket, command, log, ..Launch::default() };
         let external = Launch { is_external: true, ..own.clone() };
         assert_eq!(external.ensure(), Ok(()));
         let (mut again, to) = (0, ToControl::new(external));

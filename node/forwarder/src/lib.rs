@@ -23,6 +23,7 @@ mod door;
 mod guard;
 mod highest;
 mod launch;
+mod leading;
 mod life;
 mod line;
 mod open;

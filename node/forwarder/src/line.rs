@@ -9,11 +9,21 @@ use driver::unix_socket;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
+/// The first word of a control.
+const fn hello(epoch: Option<u64>) -> Request {
+    match epoch {
+        Some(epoch) => Request::Lead { epoch },
+        None => Request::Hello,
+    }
+}
+
 /// A connection to the forwarder.
 pub(crate) struct Line {
     stream: Stream,
     /// What is proved when the forwarder challenges this control.
     keys: Option<Keys>,
+    /// Of one of several controls.
+    epoch: Option<u64>,
 }
 
 impl Line {
@@ -22,12 +32,16 @@ impl Line {
     ///
     /// # Errors
     /// When there is no forwarder.
-    pub(crate) fn control(socket: &Path, keys: Option<Keys>) -> Result<Self, Lost> {
+    pub(crate) fn control(
+        socket: &Path,
+        keys: Option<Keys>,
+        epoch: Option<u64>,
+    ) -> Result<Self, Lost> {
         let mut stream = Stream::new(unix_socket::connect(socket)?)?;
         if keys.is_none() {
-            stream.send(&Request::Hello)?;
+            stream.send(&hello(epoch))?;
         }
-        Ok(Self { stream, keys })
+        Ok(Self { stream, keys, epoch })
     }
 
     /// Connects to ask only: that needs no proof.
@@ -35,7 +49,7 @@ impl Line {
     /// # Errors
     /// When there is no forwarder.
     pub(crate) fn questions(socket: &Path) -> Result<Self, Lost> {
-        Ok(Self { stream: Stream::new(unix_socket::connect(socket)?)?, keys: None })
+        Ok(Self { stream: Stream::new(unix_socket::connect(socket)?)?, keys: None, epoch: None })
     }
 
     /// Sends a message, or keeps it until the other side takes it.
@@ -66,7 +80,7 @@ impl Line {
             {
                 let proofs = keys.prove(LABEL, &challenge);
                 let mut said = self.stream.send(&Request::Prove { proofs });
-                said = said.and_then(|()| self.stream.send(&Request::Hello));
+                said = said.and_then(|()| self.stream.send(&hello(self.epoch)));
                 if let Err(lost) = said {
                     // It has left before we had said all; why, it may have said before.
                     let _ = self.stream.fill();

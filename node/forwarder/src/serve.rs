@@ -98,7 +98,7 @@ impl WorkerHandle {
         self.pulse.is_opening()
     }
 
-    fn is_well(&self) -> bool {
+    pub(crate) fn is_well(&self) -> bool {
         self.life.state == WorkerState::Forwards
     }
 }
@@ -137,7 +137,7 @@ pub(crate) struct Forwarder {
     pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
     pub(crate) ports: BTreeMap<u16, Standing>,
-    kept: Kept,
+    pub(crate) kept: Kept,
     clock: Clock,
     outs: Vec<Out>,
     is_over: bool,
@@ -312,7 +312,7 @@ impl Forwarder {
     }
 
     /// Tells the control how a worker stands.
-    fn tell_worker(&mut self, number: usize) {
+    pub(crate) fn tell_worker(&mut self, number: usize) {
         let Life { state, why, .. } = &self.hands[number].life;
         let (state, why) = (*state, why.clone().unwrap_or_default());
         let Ok(worker) = u16::try_from(number) else { return };
@@ -402,8 +402,9 @@ impl Forwarder {
         });
         let Ok(stream) = stream else { return };
         let said = challenge.as_ref().map(Challenge::octets);
-        let is_control = false;
-        let connection = Connection { stream, is_control, user, is_own, since: now, challenge };
+        let (is_control, epoch) = (false, None);
+        let connection =
+            Connection { stream, is_control, epoch, user, is_own, since: now, challenge };
         self.connections.insert(number, connection);
         if let Some(challenge) = said {
             self.say(number, &Reply::Challenge { challenge });
@@ -452,7 +453,7 @@ impl Forwarder {
         }
     }
 
-    fn lose(&mut self, number: u64, why: &Lost) {
+    pub(crate) fn lose(&mut self, number: u64, why: &Lost) {
         let Some(connection) = self.connections.remove(&number) else { return };
         self.close_door(number);
         self.end_trace(Some(number));
@@ -473,12 +474,13 @@ impl Forwarder {
                     self.turn_away(number, "it does not have the key");
                 }
             }
-            Request::Hello => self.hello(number),
+            Request::Hello => self.hello(number, None),
+            Request::Lead { epoch } => self.hello(number, Some(epoch)),
             Request::Ask { id, path, params } => {
                 let answer = answer::answer(self, number, &path, &params);
                 self.say(number, &Reply::Answer { id, answer });
             }
-            Request::Door { classes } => self.open_door(number, classes),
+            Request::Door { classes, epoch } => self.open_door(number, classes, epoch),
             _ if !self.connections.get(&number).is_some_and(|it| it.is_control) => {
                 // The control hears of it, not of each one; who said it has nothing more to say.
                 if self.may_warn(Warning::Change) {
@@ -504,56 +506,12 @@ impl Forwarder {
         self.watched.pulse.opening(false);
     }
 
-    /// Somebody wants to control. Who proves the key may take over; without a key nobody may from
-    /// one that lives.
-    fn hello(&mut self, number: u64) {
-        let connection = self.connections.get(&number);
-        let is_proven =
-            connection.and_then(|it| it.challenge.as_ref()).is_some_and(Challenge::is_met);
-        if self.door.has_keys() && !is_proven {
-            return self.turn_away(number, "this forwarder is controlled by who has its key");
-        }
-        if let Some(other) = self.control().filter(|other| *other != number && !is_proven) {
-            // It may have ended, and its end not yet been read.
-            let read = self.connections.get_mut(&other).map(|it| it.stream.fill());
-            match read {
-                Some(Err(lost)) => self.lose(other, &lost),
-                _ => return self.turn_away(number, "another control stands and lives"),
-            }
-        }
-        self.welcome(number);
-    }
-
-    pub(crate) fn turn_away(&mut self, number: u64, why: &str) {
-        if self.may_warn(Warning::Control) {
-            tracing::warn!(target: "forwarder", why, "a control is turned away");
-        }
-        let (what, why) = ("control of the forwarder".to_owned(), why.to_owned());
-        self.say(number, &Reply::Refused { what, why, of: None });
-        self.lose(number, &Lost::Refused);
-    }
-
-    fn control(&self) -> Option<u64> {
+    pub(crate) fn control(&self) -> Option<u64> {
         self.connections.iter().find(|(_, it)| it.is_control).map(|(at, _)| *at)
     }
 
-    fn welcome(&mut self, number: u64) {
-        for (other, connection) in &mut self.connections {
-            connection.is_control = *other == number;
-        }
-        let ports = self.ports.values().map(|port| port.spec.clone()).collect();
-        let (memo, is_taken) = (self.kept.memo.clone(), self.kept.is_taken);
-        self.kept.claims.forget();
-        self.say(number, &Reply::Welcome { ports, memo, is_taken });
-        let links: Vec<Reply> = self.ports.keys().map(|port| self.link(*port)).collect();
-        links.iter().for_each(|link| self.say(number, link));
-        let not_well = self.hands.iter().enumerate().filter(|(_, hand)| !hand.is_well());
-        let not_well: Vec<usize> = not_well.map(|(worker, _)| worker).collect();
-        not_well.into_iter().for_each(|worker| self.tell_worker(worker));
-    }
-
     /// How the link of a port stands.
-    fn link(&self, port: u16) -> Reply {
+    pub(crate) fn link(&self, port: u16) -> Reply {
         let up = self.ports.get(&port).is_some_and(|it| it.is_up());
         Reply::Link { port, up, mac: self.mac(port) }
     }
@@ -563,7 +521,7 @@ impl Forwarder {
         Some(self.ports.get(&port)?.metrics?.mac)
     }
 
-    fn say(&mut self, number: u64, reply: &Reply) {
+    pub(crate) fn say(&mut self, number: u64, reply: &Reply) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         if let Err(why) = connection.stream.send(reply) {
             self.lose(number, &why);

@@ -1,6 +1,7 @@
 //! Workers that panic and workers that hang, on real threads.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod leading;
 #[path = "../tests/peer/mod.rs"]
 mod peer;
 
@@ -316,7 +317,11 @@ struct Far {
 impl Far {
     fn of(socket: &Path, keys: Option<&Keys>, class: &str, share: u16) -> Self {
         let classes = vec![(class.to_owned(), share)];
-        let to = ToPackets { socket: socket.to_owned(), keys: keys.cloned(), classes };
+        let socket = socket.to_owned();
+        Self::by(&ToPackets { socket, keys: keys.cloned(), classes, epoch: None })
+    }
+
+    fn by(to: &ToPackets) -> Self {
         let channel = to.connect().unwrap_or_else(|why| panic!("{why:?}"));
         Self { channel, packets: Vec::new(), is_open: false }
     }
@@ -408,16 +413,20 @@ fn with_a_key_who_does_not_prove_it_gets_no_packets() {
 }
 
 /// How a forwarder answers a control: `Ok` it is welcome, else why not.
-fn answered(socket: &Path, keys: Option<&Keys>) -> (Control, Result<(), String>) {
-    let mut control = Control::connect(socket, keys.cloned()).unwrap();
-    let answer = awaited("an answer", || match control.replies() {
+fn answer_of(control: &mut Control) -> Result<(), String> {
+    awaited("an answer", || match control.replies() {
         Ok(replies) => replies.into_iter().find_map(|reply| match reply {
             Reply::Welcome { .. } => Some(Ok(())),
             Reply::Refused { why, .. } => Some(Err(why)),
             _ => None,
         }),
         Err(lost) => Some(Err(lost.to_string())),
-    });
+    })
+}
+
+fn answered(socket: &Path, keys: Option<&Keys>) -> (Control, Result<(), String>) {
+    let mut control = Control::connect(socket, keys.cloned()).unwrap();
+    let answer = answer_of(&mut control);
     (control, answer)
 }
 

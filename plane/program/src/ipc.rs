@@ -5,7 +5,7 @@
 //!   control                                   forwarder
 //!         ←────────────────────────────────── Challenge, where a key is needed
 //!   Prove ──────────────────────────────────→
-//!   Hello ──────────────────────────────────→
+//!   Hello, or Lead of one of two controls ──→
 //!         ←────────────────────────────────── Welcome: ports that are open, what was kept
 //!   Open, Close, Apply, Keep ───────────────→ in order; what cannot be done: Refused
 //!   Ask ────────────────────────────────────→
@@ -87,6 +87,12 @@ pub enum Request {
     },
     /// First of all, but for a proof where one is needed.
     Hello,
+    /// The same of one of several controls: the one of the highest epoch that was ever said leads,
+    /// whoever controlled before.
+    Lead {
+        /// In which it leads.
+        epoch: u64,
+    },
     /// Opens a port, or opens it anew if it stands in another way.
     Open(PortSpec),
     /// Closes a port.
@@ -111,6 +117,9 @@ pub enum Request {
     Door {
         /// Classes of packets that go by it, and the share of each of a ring's 512 records.
         classes: Vec<(String, u16)>,
+        /// That of its control, where there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epoch: Option<u64>,
     },
     /// Ends the process.
     Stop,

@@ -159,7 +159,7 @@ mod tests {
     fn a_door_is_tried_again_until_it_is_open_and_sheds_what_it_cannot_take() {
         let (mut now, mut out) = (Time::from_millis(1_000), Effects::default());
         let classes = vec![("bgp".to_owned(), 8)];
-        let to = ToPackets { socket: "/nowhere".into(), keys: None, classes };
+        let to = ToPackets { socket: "/nowhere".into(), keys: None, classes, epoch: None };
         let mut door = PacketDoor::new(now, PORT, to);
         assert_eq!(door.deadline(), Some(now));
         door.tick(now, &mut out);

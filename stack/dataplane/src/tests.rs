@@ -22,7 +22,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let (socket, log) = ("/s".into(), "/".into());
-        let launch = Launch { socket, command: vec![], log, keys: None, is_external: false };
+        let launch = Launch { socket, command: vec![], log, ..Launch::default() };
         let now = Time::from_millis(1);
         Self { dataplane: Dataplane::new(now, launch, CHANNELS), now, out: Effects::default() }
     }

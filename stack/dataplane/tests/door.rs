@@ -116,7 +116,7 @@ struct World {
 fn answerer(socket: &std::path::Path) -> Running<Answerer> {
     let make = |seed: Seed, socket: Arc<PathBuf>| {
         let classes = vec![("tap/ping".to_owned(), 300), ("tap/flood".to_owned(), 4)];
-        let to = ToPackets { socket: (*socket).clone(), keys: None, classes };
+        let to = ToPackets { socket: (*socket).clone(), keys: None, classes, epoch: None };
         let door = PacketDoor::new(seed.now, DOOR, to);
         Answerer { door, seen: Vec::new(), closed: Vec::new(), opened: 0 }
     };

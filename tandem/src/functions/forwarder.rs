@@ -54,7 +54,7 @@ pub fn launch(wanted: &Wanted<'_>, directory: &Path) -> Result<Launch, Unusable>
     }
     let log = directory.join(format!("{}.forwarder.log", wanted.name));
     let is_external = wanted.start == ForwarderStart::External;
-    Ok(Launch { socket, command, log, keys: proved, is_external })
+    Ok(Launch { socket, command, log, keys: proved, is_external, epoch: None })
 }
 
 /// Network devices that ports are opened on and that this machine does not have: such a port stays

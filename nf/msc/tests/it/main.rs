@@ -69,7 +69,7 @@ fn settings(text: &str, key: Option<&str>) -> Arc<Settings> {
     let made = dtls::Certificate::generate().expect("a certificate");
     let certificate = Some(Certificate { der: made.der().into(), key: made.expose_key().into() });
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
-    let launch = Launch { socket, command, log, keys: None, is_external: false };
+    let launch = Launch { socket, command, log, ..Launch::default() };
     let keys = key.map(|text| Keys::parse(text).expect("a key"));
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let transcoder = Some(transcoder::Launch { socket, command, log });

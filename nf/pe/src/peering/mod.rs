@@ -173,9 +173,8 @@ impl Peering {
             it.configure(now, &settings.pe, section, out);
             return it.serve(tables);
         }
-        let (socket, keys) = (settings.launch.socket.clone(), settings.launch.keys.clone());
         let classes = vec![(CLASS.0.to_owned(), CLASS.1)];
-        let door = PacketDoor::new(now, BGP_DOOR, ToPackets { socket, keys, classes });
+        let door = PacketDoor::new(now, BGP_DOOR, ToPackets::of(&settings.launch, classes));
         let seed = Seed { shard: 0, shards: 1, random: self.random, now };
         let restarts = core::mem::take(&mut self.restarts);
         let mut it = Speaking::new(&seed, &settings.pe, section, door, restarts);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 fn edge(routes: Vec<FileRoute>) -> ProviderEdge {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
-    let launch = Launch { socket, command, log, keys: None, is_external: false };
+    let launch = Launch { socket, command, log, ..Launch::default() };
     let settings = Settings {
         pe: read(EDGE),
         routes,

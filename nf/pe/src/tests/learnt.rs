@@ -60,7 +60,7 @@ struct World {
 
 fn settings(text: &str) -> Arc<Settings> {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
-    let launch = Launch { socket, command, log, keys: None, is_external: false };
+    let launch = Launch { socket, command, log, ..Launch::default() };
     let (pe, routes) = (read(text), Vec::new());
     let (ospf_keys, isis_keys, bfd_keys) = Default::default();
     Arc::new(Settings { pe, routes, launch, ospf_keys, isis_keys, bfd_keys })

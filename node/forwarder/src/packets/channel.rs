@@ -3,6 +3,7 @@
 use super::rings::{Far, Geometry, Shed};
 use crate::door::PACKETS_LABEL;
 use crate::ipc::{self, Reply, Request};
+use crate::launch::Launch;
 use crate::stream::{Lost, Stream};
 use authentication::Keys;
 use channel::{Absent, Came, Channel, Connect, Packets};
@@ -29,6 +30,17 @@ pub struct ToPackets {
     /// Classes of packets (`bgp`, `feature/class`), each with its share of the 512 records that a
     /// worker's ring has: what it fills of it at most. Packets bear the place in this list.
     pub classes: Vec<(String, u16)>,
+    /// The epoch of its control, of one of several controls.
+    pub epoch: Option<u64>,
+}
+
+impl ToPackets {
+    /// Those of the forwarder that a control launches.
+    #[must_use]
+    pub fn of(launch: &Launch, classes: Vec<(String, u16)>) -> Self {
+        let Launch { socket, keys, epoch, .. } = launch;
+        Self { socket: socket.clone(), keys: keys.clone(), classes, epoch: *epoch }
+    }
 }
 
 impl Connect for ToPackets {
@@ -57,7 +69,7 @@ impl PacketChannel {
         let mut stream = Stream::new(unix_socket::connect(&to.socket)?)?;
         let poll = Poll::new()?;
         poll.add(&stream, 0, Interest::Read)?;
-        let request = Request::Door { classes: to.classes.clone() };
+        let request = Request::Door { classes: to.classes.clone(), epoch: to.epoch };
         let request = if to.keys.is_none() {
             stream.send(&request)?;
             None

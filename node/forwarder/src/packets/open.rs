@@ -30,17 +30,30 @@ fn short(name: &str) -> &str {
 impl Forwarder {
     /// Somebody wants the packets of these classes. With a key, only who proves it gets any, and
     /// without one only the forwarder's own user and root.
-    pub(crate) fn open_door(&mut self, number: u64, classes: Vec<(String, u16)>) {
+    pub(crate) fn open_door(
+        &mut self,
+        number: u64,
+        classes: Vec<(String, u16)>,
+        epoch: Option<u64>,
+    ) {
         let Some(connection) = self.connections.get(&number) else { return };
         let challenge = connection.challenge.as_ref();
         if let Err(why) = self.door.gives_packets(connection.is_own, challenge) {
             return self.turn_away(number, why);
         }
+        if let Err(why) = self.leads(epoch) {
+            return self.turn_away(number, &why);
+        }
         if self.doors.len() >= DOORS_MAX || self.doors.contains_key(&number) {
             return self.turn_away(number, "there are too many doors");
         }
         match self.classes_of(&classes).and_then(|of| self.hand_out(number, &classes, &of)) {
-            Ok(()) => drop(self.doors.insert(number, classes)),
+            Ok(()) => {
+                if let Some(connection) = self.connections.get_mut(&number) {
+                    connection.epoch = epoch;
+                }
+                self.doors.insert(number, classes);
+            }
             Err(why) => self.turn_away(number, &why),
         }
     }

@@ -199,7 +199,8 @@ impl World {
         let mut random = [0; 32];
         self.random.fill_bytes(&mut random);
         let classes = self.sections(router).classes();
-        let to = ToPackets { socket: "/none".into(), keys: None, classes: classes.clone() };
+        let to =
+            ToPackets { socket: "/none".into(), keys: None, classes: classes.clone(), epoch: None };
         let door = PacketDoor::new(self.now, DOOR, to);
         let function = format!("pe{router}");
         let restarts = Vec::from(if is_restart { &Protocol::ALL[..] } else { &[] });

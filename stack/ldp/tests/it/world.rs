@@ -90,7 +90,12 @@ impl World {
     pub fn start(&mut self, router: usize, is_upper: bool) {
         let mut random = [0; 32];
         self.random.fill_bytes(&mut random);
-        let to = ToPackets { socket: "/none".into(), keys: None, classes: ldp_stack::classes() };
+        let to = ToPackets {
+            socket: "/none".into(),
+            keys: None,
+            classes: ldp_stack::classes(),
+            epoch: None,
+        };
         let door = PacketDoor::new(self.now, DOOR, to);
         let start = Start { now: self.now, random, function: format!("pe{router}"), is_upper };
         self.routers[router] = Some(Labels::new(start, self.section(router), door));

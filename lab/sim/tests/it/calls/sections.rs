@@ -105,8 +105,7 @@ peer = "127.0.0.1:2"
         socket: "/".into(),
         command: Vec::new(),
         log: "/".into(),
-        keys: None,
-        is_external: false,
+        ..forwarder::Launch::default()
     };
     Arc::new(msc::Settings { msc, keys: None, launch, transcoder: None, certificate: None })
 }
