@@ -1,5 +1,6 @@
 //! A connection: its numbers, what waits, and its states (RFC 9293 §3.3).
 
+use crate::carried::{Held, Resumed};
 use crate::segment::{Flags, Segment};
 use crate::timer::Timer;
 use machine::{Duration, Time};
@@ -17,7 +18,7 @@ pub const TIME_WAIT: Duration = Duration::from_secs(32);
 /// IPv6).
 const MSS_UNSAID: u16 = 536;
 /// The least that is believed: an end that said 1 would cost a header for each octet.
-const MSS_LEAST: u16 = 216;
+pub(crate) const MSS_LEAST: u16 = 216;
 /// Segments that leave before the first is acknowledged (RFC 5681 §3.1).
 const SEGMENTS_AT_FIRST: usize = 3;
 /// Room that an end keeps for octets that come next.
@@ -92,6 +93,10 @@ pub struct Connection {
     /// When the state of now began, and when octets last passed.
     pub(crate) since: Time,
     pub(crate) passed: Time,
+    /// How far another process has what passes, where one is told.
+    pub(crate) held: Option<Held>,
+    /// Another process has begun it, and the far end has not said yet what it has.
+    pub(crate) resumed: Option<Resumed>,
 }
 
 /// What the far end takes (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
@@ -256,7 +261,9 @@ impl Connection {
     #[must_use]
     pub fn open(now: Time, ports: (u16, u16), iss: u32, mss: u16) -> Self {
         let (state, out, in_) = (State::SynSent, Out::new(iss), In::new(now));
-        Self { state, why: None, ports, own_mss: mss, out, in_, since: now, passed: now }
+        let (held, resumed) = (None, None);
+        let (since, passed) = (now, now);
+        Self { state, why: None, ports, own_mss: mss, out, in_, since, passed, held, resumed }
     }
 
     /// One that a segment begins; `None`: it is no SYN.

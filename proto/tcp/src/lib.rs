@@ -18,11 +18,14 @@
 //! - Whoever guesses numbers gains nothing: a RST or SYN that fits a window alone gets a challenge
 //!   (RFC 5961 §3, §4).
 //! - Segments are signed, and signatures looked at, beside the machine ([`sign`], [`is_signed`]).
+//! - Another process can go on with a connection ([`Position`], [`Connection::resume`]), and until it
+//!   has what passes nothing of that is acknowledged, and nothing leaves.
 //! - What waits is bounded in octets in both directions, and so is how often it is sent again.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod carried;
 mod connection;
 mod receiving;
 mod segment;
@@ -30,6 +33,7 @@ mod sending;
 mod signature;
 mod timer;
 
+pub use carried::Position;
 pub use connection::{Connection, INCOMING_MAX, QUEUE_MAX, State, TIME_WAIT, Why};
 pub use segment::{Ends, Flags, HEADER, OCTETS_MAX, PROTOCOL, Segment, is_sound};
 pub use signature::{SIGNATURE, is_signed, sign};

@@ -93,6 +93,10 @@ impl Connection {
         }
         let begins = self.state == State::SynReceived;
         if !self.may_acknowledge(it.ack, begins) {
+            if self.knows_less(it.seq, it.ack) {
+                self.out.reset = Some(it.ack);
+                return self.over(Why::Aborted);
+            }
             match begins {
                 true => self.out.reset = Some(it.ack),
                 false => self.in_.answer(now),
@@ -103,6 +107,7 @@ impl Connection {
             self.advance(now, State::Established);
         }
         self.take_ack(now, it);
+        self.confirmed(it.ack);
         if self.state != State::Closed {
             self.take_octets(now, it);
         }

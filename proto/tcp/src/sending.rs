@@ -1,6 +1,8 @@
 //! What leaves, and what time does (RFC 9293 §3.8, RFC 5681).
 
-use crate::connection::{Connection, INCOMING_MAX, State, TIME_WAIT, Why, after, is_before};
+use crate::connection::{
+    Connection, INCOMING_MAX, State, TIME_WAIT, Why, after, between, is_before,
+};
 use crate::receiving::PROBE;
 use crate::segment::{Flags, Segment};
 use core::net::IpAddr;
@@ -39,9 +41,12 @@ impl Connection {
         mss: Option<u16>,
     ) -> Segment<'a> {
         let (source, destination) = self.ports();
-        let window = INCOMING_MAX - self.in_.octets.len();
+        let acknowledged = self.acknowledges();
+        // What is not acknowledged yet was taken all the same: the window ends behind it.
+        let room = INCOMING_MAX - self.in_.octets.len();
+        let window = between(acknowledged, self.in_.nxt) + room;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
-        let ack = if flags.has(Flags::ACK) { self.in_.nxt } else { 0 };
+        let ack = if flags.has(Flags::ACK) { acknowledged } else { 0 };
         Segment { source, destination, seq, ack, flags, window, mss, payload }
     }
 
@@ -70,18 +75,25 @@ impl Connection {
     }
 
     fn next_octets(&mut self, now: Time, ends: (IpAddr, IpAddr), out: &mut Vec<u8>) -> bool {
+        if self.asks() {
+            self.out.again_at.get_or_insert(now + self.out.timer.rto());
+            let known = self.out.una.wrapping_sub(1);
+            return self.segment(Flags::ACK, known, &[], None).write(ends, out);
+        }
         let unsent = self.out.unsent();
         let from = self.out.queue.len() - unsent;
-        let octets = self.leaving(unsent);
+        let may = self.released(unsent);
+        let octets = self.leaving(may);
         let is_last = octets == unsent;
         let has_left = self.out.fin.is_some_and(|fin| fin.wrapping_add(1) == self.out.nxt);
         let closes = self.out.closes && is_last && !has_left;
         if octets == 0 && !closes {
-            if unsent > 0 && self.out.in_flight() == 0 {
+            if may > 0 && self.out.in_flight() == 0 {
                 // The window is closed: it is looked at again (§3.8.6.1).
                 self.out.again_at.get_or_insert(now + self.out.timer.rto());
             }
-            let acks = core::mem::take(&mut self.in_.acks);
+            let acks = self.in_.acks && self.takes_news();
+            self.in_.acks &= !acks;
             return acks && self.segment(Flags::ACK, self.out.nxt, &[], None).write(ends, out);
         }
         let payload: Vec<u8> = self.out.queue.range(from..from + octets).copied().collect();
@@ -92,6 +104,7 @@ impl Connection {
         if closes {
             flags = flags.and(Flags::FIN);
         }
+        self.takes_news();
         let made = self.segment(flags, self.out.nxt, &payload, None);
         let is_made = made.write(ends, out);
         self.left(now, octets, closes);
@@ -153,10 +166,14 @@ impl Connection {
             return;
         }
         let begins = matches!(self.state, State::SynSent | State::SynReceived);
-        let most = if begins { SYN_RETRIES_MAX } else { RETRIES_MAX };
+        let is_short = begins || self.resumed.is_some();
+        let most = if is_short { SYN_RETRIES_MAX } else { RETRIES_MAX };
         if self.out.retries >= most {
             self.out.reset = (!begins).then_some(self.out.nxt);
             return self.over(Why::Silence);
+        }
+        if let Some(it) = &mut self.resumed {
+            it.asks = true;
         }
         let out = &mut self.out;
         out.retries += 1;
