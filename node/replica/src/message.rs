@@ -49,6 +49,8 @@ mod tag {
     pub const UNFIT: u8 = 26;
     /// The sender waits for an acknowledgement; absent: it does not.
     pub const ASKS: u8 = 27;
+    /// The sender cannot read what it is told; absent: it can.
+    pub const CANNOT_READ: u8 = 28;
 }
 
 /// A heartbeat, and at the same time the acknowledgement of the stream.
@@ -85,6 +87,8 @@ pub struct Beat {
     pub served: Option<Time>,
     /// It hands over as soon as all that it has told is acknowledged.
     pub asks: bool,
+    /// What the other node tells is of a version that it cannot read: it follows nothing.
+    pub cannot_read: bool,
 }
 
 /// An entry of the stream.
@@ -111,6 +115,8 @@ pub enum Datagram<'a> {
         first: u64,
         /// Its fields; see [`entries`].
         fields: Fields<'a>,
+        /// The sender waits to hear that they are applied.
+        asks: bool,
     },
     /// A node asks the arbiter for its vote.
     Request {
@@ -168,6 +174,9 @@ pub fn beat(pair: u64, beat: &Beat) -> Vec<u8> {
     if beat.asks {
         field::bytes(&mut out, tag::ASKS, &[]);
     }
+    if beat.cannot_read {
+        field::bytes(&mut out, tag::CANNOT_READ, &[]);
+    }
     if let Some(served) = beat.served {
         field::number(&mut out, tag::SERVED, served.as_nanos());
     }
@@ -192,6 +201,12 @@ pub fn deltas(pair: u64, stream: (u64, u64), first: u64) -> Vec<u8> {
     field::number(&mut out, tag::STREAM, stream.1);
     field::number(&mut out, tag::FIRST, first);
     out
+}
+
+/// Appends to a piece of the stream that its sender waits to hear of it: the field of its first
+/// number once more, since what has a tag of its own has a number for a node that does not know it.
+pub fn asking(out: &mut Vec<u8>) {
+    field::bytes(out, tag::FIRST, &[]);
 }
 
 /// Appends an entry: a delta of a lane.
@@ -307,10 +322,14 @@ pub fn read(bytes: &[u8]) -> Option<(u64, Datagram<'_>)> {
             version: u32::try_from(found(tag::VERSION)).unwrap_or(u32::MAX),
             served: fields.clone().any(|(it, _)| it == tag::SERVED).then(|| time(tag::SERVED)),
             asks: fields.clone().any(|(it, _)| it == tag::ASKS),
+            cannot_read: fields.clone().any(|(it, _)| it == tag::CANNOT_READ),
         }),
-        KIND_DELTAS => {
-            Datagram::Deltas { stream, first: found(tag::FIRST), fields: fields.clone() }
-        }
+        KIND_DELTAS => Datagram::Deltas {
+            stream,
+            first: found(tag::FIRST),
+            fields: fields.clone(),
+            asks: fields.clone().filter(|(it, _)| *it == tag::FIRST).nth(1).is_some(),
+        },
         KIND_REQUEST => Datagram::Request {
             node: Name::of(found(tag::NODE))?,
             stamp: time(tag::STAMP),
@@ -348,6 +367,7 @@ mod tests {
             version: 1,
             served: Some(Time::ZERO),
             asks: true,
+            cannot_read: true,
         };
         let mut bytes = beat(77, &written);
         field::bytes(&mut bytes, 250, b"what a later version says");
@@ -368,10 +388,17 @@ mod tests {
         field::bytes(&mut bytes, 250, b"what a later version says");
         field::bytes(&mut bytes, tag::DELTA, b"x");
         snapshot_end(&mut bytes);
-        let Some((77, Datagram::Deltas { fields, .. })) = read(&bytes) else { panic!("a piece") };
-        let found: Vec<_> = entries(fields).collect();
-        let expected =
-            [Entry::Delta(2, b"one"), Entry::Unknown, Entry::Unknown, Entry::SnapshotEnd];
-        assert_eq!(found, expected);
+        for is_asking in [false, true] {
+            if is_asking {
+                asking(&mut bytes);
+            }
+            let Some((77, Datagram::Deltas { first: 5, fields, asks, .. })) = read(&bytes) else {
+                panic!("a piece")
+            };
+            let found: Vec<_> = entries(fields).collect();
+            let expected =
+                [Entry::Delta(2, b"one"), Entry::Unknown, Entry::Unknown, Entry::SnapshotEnd];
+            assert_eq!((found, asks), (expected.to_vec(), is_asking));
+        }
     }
 }

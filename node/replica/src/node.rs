@@ -376,12 +376,10 @@ impl Replication for Node {
         let mut outs = Vec::new();
         self.shared.told.fetch_add(effects.deltas().len() as u64, Relaxed);
         let mut inner = lock(&self.shared.inner);
-        inner.pair.deltas(now, shard, effects.deltas(), &mut outs);
+        let lane = (shard, effects.marked());
+        inner.pair.publish(now, lane, effects.deltas(), &mut outs);
         if let Some(number) = effects.snapshot_ended {
             inner.pair.step(now, In::SnapshotEnded(number), &mut outs);
-        }
-        if let Some(mark) = effects.marked() {
-            inner.pair.step(now, In::Marked(shard, mark), &mut outs);
         }
         self.shared.leave(inner, outs);
     }
@@ -399,6 +397,15 @@ impl Replication for Node {
         let mut outs = Vec::new();
         let mut inner = lock(&self.shared.inner);
         inner.pair.step(now, In::LaneLost(shard), &mut outs);
+        self.shared.lend(&inner);
+        self.shared.leave(inner, outs);
+    }
+
+    fn unreadable(&self, _shard: u16) {
+        let now = self.shared.now();
+        let mut outs = Vec::new();
+        let mut inner = lock(&self.shared.inner);
+        inner.pair.step(now, In::Unreadable, &mut outs);
         self.shared.lend(&inner);
         self.shared.leave(inner, outs);
     }

@@ -18,6 +18,9 @@ const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
 const HANDOVER_MAX: Duration = Duration::from_secs(2);
 
+/// What the peer tells cannot be read: it is looked again so much later.
+const UNREADABLE: Duration = Duration::from_secs(60);
+
 /// A node that remembers a state waits so long for the other one before it serves alone with it.
 const RECALL_WAIT: Duration = Duration::from_secs(3);
 
@@ -50,8 +53,6 @@ pub enum In<'a> {
     Answered(&'a [u8]),
     /// A lane has told everything for the snapshot of that number.
     SnapshotEnded(u64),
-    /// A lane wants to hear by [`Out::Followed`] when the peer has applied all that it has told.
-    Marked(u16, u64),
     /// A lane does nothing more after [`Out::Deactivate`].
     Quiet,
     /// The operator wants the peer to be active.
@@ -63,6 +64,8 @@ pub enum In<'a> {
     StateLost,
     /// A lane has lost its state and began anew; the others stand.
     LaneLost(u16),
+    /// What the peer tells is of a version that the function does not read.
+    Unreadable,
 }
 
 /// What shall be done.
@@ -156,6 +159,10 @@ pub struct Pair {
     was: Role,
     next_beat: Time,
     unacknowledged: u32,
+    /// The peer waits to hear what is applied.
+    is_awaited: bool,
+    /// Until when this node says that it cannot read what it is told.
+    unreadable_until: Time,
     arbiter_heard: Time,
     /// Lanes that are not quiet yet, and when the switchover is given up.
     handover: Option<(u16, Time)>,
@@ -187,6 +194,8 @@ impl Pair {
             was: Role::Standby,
             next_beat: now,
             unacknowledged: 0,
+            is_awaited: false,
+            unreadable_until: Time::ZERO,
             arbiter_heard: now,
             handover: None,
             yields_at: Time::ZERO,
@@ -278,12 +287,12 @@ impl Pair {
             In::Heard(bytes) => self.heard(now, bytes, out),
             In::Answered(bytes) => self.answered(now, bytes),
             In::SnapshotEnded(number) => self.source.lane_ended(number),
-            In::Marked(lane, mark) => self.source.mark(lane, mark),
             In::Quiet => self.quiet(now, out),
             In::Switchover => self.switch_over(now, out),
             In::Fit(is_fit) => self.election.is_fit = is_fit,
             In::StateLost => self.state_lost(now, out),
             In::LaneLost(lane) => self.lane_lost(now, lane, out),
+            In::Unreadable => self.cannot_read(now, out),
         }
         self.yield_unfit(now, out);
         self.settle(now, out);
@@ -354,10 +363,23 @@ impl Pair {
         deltas: impl Iterator<Item = &'a [u8]>,
         out: &mut Vec<Out>,
     ) {
+        self.publish(now, (lane, None), deltas, out);
+    }
+
+    /// The same, and the lane wants to hear by [`Out::Followed`] when the peer has applied all that
+    /// it has told: the peer is asked to say so at once.
+    pub fn publish<'a>(
+        &mut self,
+        now: Time,
+        (lane, mark): (u16, Option<u64>),
+        deltas: impl Iterator<Item = &'a [u8]>,
+        out: &mut Vec<Out>,
+    ) {
         for delta in deltas {
             self.source.push(lane, delta);
         }
-        self.pace(now, out);
+        mark.into_iter().for_each(|it| self.source.mark(lane, it));
+        self.follow(now, out);
         self.flush(now, out);
     }
 
@@ -374,7 +396,7 @@ impl Pair {
         }
         match datagram {
             Datagram::Beat(beat) => self.beat_heard(now, &beat, out),
-            Datagram::Deltas { stream, first, fields } => {
+            Datagram::Deltas { stream, first, fields, asks } => {
                 if self.election.role == Role::Active || stream.0 != self.election.epoch {
                     return;
                 }
@@ -383,6 +405,7 @@ impl Pair {
                 self.election.freshness.applied(self.sink.stream, self.sink.applied);
                 self.apply(out);
                 self.unacknowledged += 1;
+                self.is_awaited |= asks;
                 if self.unacknowledged >= ACKNOWLEDGE_EVERY {
                     self.beat(now, out);
                 }
@@ -433,7 +456,10 @@ impl Pair {
             self.source.end();
             out.push(Out::Outdated);
         }
-        if self.election.role == Role::Active && beat.role == Role::Standby {
+        if self.election.role == Role::Active && beat.cannot_read {
+            self.source.end();
+            out.extend(self.followed_until.take().map(|_| Out::Unfollowed));
+        } else if self.election.role == Role::Active && beat.role == Role::Standby {
             let until = now + self.election.freshness.lasts_at_most();
             if self.source.is_running() {
                 if self.followed_until.is_none() {
@@ -484,6 +510,15 @@ impl Pair {
                 out.push(Out::Activate { epoch: self.election.epoch, is_current: true });
             }
             Role::Standby => {}
+        }
+    }
+
+    /// A standby that cannot read what it is told follows nothing, and says so for a while.
+    fn cannot_read(&mut self, now: Time, out: &mut Vec<Out>) {
+        if self.election.role == Role::Standby {
+            self.unreadable_until = now + UNREADABLE;
+            self.state_lost(now, out);
+            self.beat(now, out);
         }
     }
 
@@ -567,8 +602,9 @@ impl Pair {
             beat.tells = self.source.position();
         }
         beat.asks = self.handover.is_some();
+        beat.cannot_read = self.election.role == Role::Standby && now < self.unreadable_until;
         self.election.write(now, &mut beat);
-        self.unacknowledged = 0;
+        (self.unacknowledged, self.is_awaited) = (0, false);
         out.push(Out::ToPeer(message::beat(self.params.pair, &beat)));
     }
 
@@ -582,6 +618,9 @@ impl Pair {
         if is_due {
             self.beat(now, out);
             self.next_beat = now + self.params.heartbeat;
+        } else if self.is_awaited {
+            // Once for all that came in one turn.
+            self.beat(now, out);
         }
         if asks && (is_due || self.election.role == Role::Standby) {
             let Params { pair, node, detect, .. } = self.params;
@@ -594,6 +633,9 @@ impl Pair {
     /// When [`Pair::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self, now: Time) -> Time {
+        if self.is_awaited {
+            return Time::ZERO;
+        }
         let others = [self.election.deadline(now), self.source.deadline(), self.followed_until];
         others.into_iter().flatten().fold(self.next_beat, Time::min)
     }

@@ -332,8 +332,17 @@ impl Source {
             if !self.piece(&mut datagram, DATAGRAM_BYTES, begun, logged) {
                 return;
             }
+            if self.is_awaited(first) {
+                message::asking(&mut datagram);
+            }
             send(datagram);
         }
+    }
+
+    /// Whether a lane waits for what was sent from that entry on.
+    fn is_awaited(&self, first: u64) -> bool {
+        let at = self.marks.partition_point(|it| it.0 <= first);
+        self.marks.get(at).is_some_and(|it| it.0 <= self.next)
     }
 
     /// Nothing was on its way: the time to send again counts from now.

@@ -42,6 +42,7 @@ pub(crate) struct Deltas {
     /// Node, shard, begin and end of each post.
     posts: Vec<(NodeId, u16, u32, u32)>,
     lacks_some: bool,
+    cannot_read: bool,
 }
 
 impl Effects {
@@ -148,6 +149,17 @@ impl Effects {
     /// Whether it does; once.
     pub const fn asks_for_all(&mut self) -> bool {
         core::mem::replace(&mut self.deltas.lacks_some, false)
+    }
+
+    /// This standby cannot read what it is told: it has nothing of it, and wants to be told no more
+    /// for a while.
+    pub const fn cannot_read(&mut self) {
+        self.deltas.cannot_read = true;
+    }
+
+    /// Whether it cannot; once.
+    pub const fn is_unreadable(&mut self) -> bool {
+        core::mem::replace(&mut self.deltas.cannot_read, false)
     }
 
     /// Whether a standby, or another node, has something to be told.

@@ -123,6 +123,9 @@ impl Io {
         if let Some(mirror) = mirror.filter(|_| effects.asks_for_all()) {
             mirror.crashed(rings.own);
         }
+        if let Some(mirror) = mirror.filter(|_| effects.is_unreadable()) {
+            mirror.unreadable(rings.own);
+        }
         if mirror.is_some_and(|mirror| !effects.is_empty() && !mirror.may_speak()) {
             // Whoever is connected here shall look for the other node.
             let closes = std::mem::take(&mut effects.closes);

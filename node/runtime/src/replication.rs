@@ -77,6 +77,11 @@ pub trait Replication: Send + Sync {
 
     /// A shard lost what it knew and began anew; it keeps still until it is told to serve.
     fn crashed(&self, shard: u16);
+
+    /// A shard of the standby cannot read what it is told ([`crate::Effects::cannot_read`]).
+    fn unreadable(&self, shard: u16) {
+        self.crashed(shard);
+    }
 }
 
 /// A mirror in a [`crate::ShardSpec`]; two are equal when they are the same one.

@@ -2,6 +2,7 @@
 
 use machine::{Duration, Time};
 use replica::{Arbiter, In, Name, Out, PROTOCOL, Pair, Params, Role, Terms};
+use std::collections::VecDeque;
 
 const HEARTBEAT: Duration = Duration::from_millis(10);
 const DETECT: Duration = Duration::from_millis(50);
@@ -227,4 +228,109 @@ fn whatever_a_peer_says_no_node_and_no_arbiter_panics_and_time_goes_on() {
             known.truncate(500);
         }
     }
+}
+
+/// Of two nodes whose datagrams take 100 us: how long each of so many flushes, which come in pairs,
+/// waits for its mark, and how many heartbeats the standby says meanwhile.
+fn waited(flushes: u64) -> (Vec<Duration>, usize) {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, true);
+    let flight = Duration::from_micros(100);
+    let mut flying: VecDeque<(Time, bool, Vec<u8>)> = VecDeque::new();
+    let (mut asked, mut waited, mut said) = (VecDeque::new(), Vec::new(), 0);
+    for step in 0..flushes * 40 {
+        now += Duration::from_micros(50);
+        let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+        if step % 80 == 0 {
+            for mark in [step + 1, step + 2] {
+                asked.push_back((mark, now));
+                let deltas = [&b"one"[..], b"another"];
+                a.publish(now, (0, Some(mark)), deltas.into_iter(), &mut of_a);
+            }
+        }
+        while flying.front().is_some_and(|it| it.0 <= now) {
+            let Some((_, is_for_a, bytes)) = flying.pop_front() else { break };
+            let (it, outs) = if is_for_a { (&mut a, &mut of_a) } else { (&mut b, &mut of_b) };
+            it.step(now, In::Heard(&bytes), outs);
+        }
+        for (it, outs) in [(&mut a, &mut of_a), (&mut b, &mut of_b)] {
+            if it.deadline(now) <= now {
+                it.tick(now, outs);
+            }
+        }
+        for (outs, is_for_a) in [(of_a, false), (of_b, true)] {
+            for out in outs {
+                match out {
+                    Out::ToPeer(bytes) => {
+                        said += usize::from(is_for_a);
+                        flying.push_back((now + flight, is_for_a, bytes));
+                    }
+                    Out::Followed(_, mark) => {
+                        while let Some((_, at)) = asked.pop_front_if(|it| it.0 <= mark) {
+                            waited.push(now.since(at));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    (waited, said)
+}
+
+#[test]
+fn whoever_waits_for_the_standby_hears_it_at_once_and_by_one_datagram_for_what_came_together() {
+    let (waited, said) = waited(200);
+    assert_eq!(waited.len(), 200);
+    let longest = waited.iter().max().expect("there are some");
+    assert!(*longest <= Duration::from_micros(300), "not at the next heartbeat: {longest:?}");
+    // A hundred times two flushes in 400 ms, beside heartbeats.
+    let heartbeats = 400 / usize::try_from(HEARTBEAT.as_millis()).expect("it is small");
+    assert!(said <= 100 + heartbeats + 2, "{said}");
+}
+
+#[test]
+fn a_standby_that_cannot_read_what_it_is_told_is_waited_for_no_more_and_told_again_later() {
+    let mut now = Time::ZERO;
+    let (mut a, mut b) = (node(Name::A, now), node(Name::B, now));
+    live(&mut now, &mut a, &mut b, 1_500, true);
+    b.step(now, In::StateLost, &mut Vec::new());
+    let mut count = |a: &mut Pair, b: &mut Pair, ms: u64| {
+        let (mut snapshots, mut unfollowed) = (0, 0);
+        for _ in 0..ms {
+            now += Duration::from_millis(1);
+            let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+            a.tick(now, &mut of_a);
+            b.tick(now, &mut of_b);
+            for _ in 0..4 {
+                let (mut next_a, mut next_b) = (Vec::new(), Vec::new());
+                for out in of_a.drain(..) {
+                    match out {
+                        Out::ToPeer(bytes) => b.step(now, In::Heard(&bytes), &mut next_b),
+                        Out::Snapshot(number) => {
+                            snapshots += 1;
+                            a.deltas(now, 0, [&b"v9"[..]].into_iter(), &mut next_a);
+                            a.step(now, In::SnapshotEnded(number), &mut next_a);
+                        }
+                        Out::Unfollowed => unfollowed += 1,
+                        _ => {}
+                    }
+                }
+                for out in of_b.drain(..) {
+                    match out {
+                        Out::ToPeer(bytes) => a.step(now, In::Heard(&bytes), &mut next_a),
+                        Out::Apply(_, delta) if delta == b"v9" => {
+                            b.step(now, In::Unreadable, &mut next_b);
+                        }
+                        _ => {}
+                    }
+                }
+                (of_a, of_b) = (next_a, next_b);
+            }
+        }
+        (snapshots, unfollowed)
+    };
+    assert_eq!(count(&mut a, &mut b, 30_000), (1, 1), "it is told once, and followed no more");
+    assert_eq!(count(&mut a, &mut b, 60_000), (1, 1), "and looks again after a minute");
 }
