@@ -57,6 +57,13 @@ pub struct StoreKeys {
     /// addresses: the ring is spoken with by TLS. Absent: in clear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_roots: Option<String>,
+    /// File with this node's certificate, its own first, for a ring that wants one of those who
+    /// connect (`require_client_auth`); absent: none is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_certificate: Option<String>,
+    /// File with the private key of that certificate, its owner's alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_key: Option<String>,
     /// How long the ring has for an answer, milliseconds: what it does not answer in that time is
     /// dealt with as if it were away.
     pub answer_ms: u32,
@@ -89,6 +96,8 @@ impl Default for StoreKeys {
             user: None,
             password_file: None,
             tls_roots: None,
+            tls_certificate: None,
+            tls_key: None,
             answer_ms: 1_000,
         }
     }
@@ -130,10 +139,7 @@ impl StoreKeys {
         }
         let password = self.password_file.as_deref().map(|it| password(directory, it)).transpose();
         let password = password.map_err(|unusable| unusable.issue("password_file"))?;
-        let tls = self
-            .tls_roots
-            .as_deref()
-            .map(|it| TlsSpec { roots: Some(keys::located(directory, it)), ..TlsSpec::default() });
+        let tls = self.tls(directory);
         Ok(Backend::Ring(Box::new(Ring {
             nodes: self.nodes.clone(),
             keyspace: self.keyspace.clone(),
@@ -148,17 +154,29 @@ impl StoreKeys {
         })))
     }
 
+    /// Keys and trust for the ring; none: it is spoken with in clear.
+    fn tls(&self, directory: &Path) -> Option<TlsSpec> {
+        let located = |it: &Option<String>| it.as_deref().map(|it| keys::located(directory, it));
+        let (certificate, key) = (located(&self.tls_certificate), located(&self.tls_key));
+        let roots = located(&self.tls_roots)?;
+        Some(TlsSpec { roots: Some(roots), certificate, key, ..TlsSpec::default() })
+    }
+
     /// Files that cannot be used.
     #[must_use]
     pub fn unusable(&self, directory: &Path) -> Vec<Issue> {
         let password = self.password_file.as_deref().map(|it| password(directory, it));
         let password = password.and_then(Result::err).map(|it| it.issue("password_file"));
-        let roots = self.tls_roots.as_deref().and_then(|it| {
-            let spec = TlsSpec { roots: Some(keys::located(directory, it)), ..TlsSpec::default() };
+        let tls = self.tls(directory).and_then(|spec| {
             let error = tls::Context::load(&spec, false).err()?;
-            Some(Issue::new("tls_roots", error.to_string(), "write the authority in PEM form"))
+            let roots = TlsSpec { certificate: None, key: None, ..spec };
+            let (path, hint) = match tls::Context::load(&roots, false) {
+                Err(_) => ("tls_roots", "write the authority in PEM form"),
+                Ok(_) => ("tls_certificate", "write the certificate and its key in PEM form"),
+            };
+            Some(Issue::new(path, error.to_string(), hint))
         });
-        password.into_iter().chain(roots).collect()
+        password.into_iter().chain(tls).collect()
     }
 
     /// Whether somebody on the way reads and changes rows.
@@ -218,6 +236,14 @@ impl StoreKeys {
         if self.owner.as_ref().is_some_and(String::is_empty) {
             issues.push(Issue::new("owner", "the name is empty", "leave it out"));
         }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            let hint = "write both, or neither";
+            issues.push(Issue::new("tls_certificate", "a certificate has its key", hint));
+        }
+        if self.tls_certificate.is_some() && self.tls_roots.is_none() {
+            let hint = "write tls_roots, the authority that signs the certificates of the nodes";
+            issues.push(Issue::new("tls_certificate", "the ring is spoken with in clear", hint));
+        }
         if self.user.is_some() != self.password_file.is_some() {
             let hint = "write both, or neither";
             issues.push(Issue::new("user", "a user and its password belong together", hint));
@@ -261,6 +287,10 @@ mod tests {
             "user",
         ];
         assert_eq!(issues(bad), expected);
+        let tls = |keys: &str| issues(&format!("{good}{keys}"));
+        assert_eq!(tls("tls_roots = \"r\"\ntls_certificate = \"c\"\ntls_key = \"k\""), [""; 0]);
+        assert_eq!(tls("tls_roots = \"r\"\ntls_key = \"k\""), ["tls_certificate"]);
+        assert_eq!(tls("tls_certificate = \"c\"\ntls_key = \"k\""), ["tls_certificate"]);
     }
 
     #[test]

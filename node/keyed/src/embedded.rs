@@ -2,7 +2,7 @@
 
 use crate::pair::{CHANGE_MAX, Change, Pair, Took};
 use crate::promises::Promises;
-use crate::record::{BODY_MAX, KEY_MAX, Record};
+use crate::record::{KEY_MAX, Record};
 use crate::table::Table;
 use crate::words::{
     LOG, OPENED, REFUSED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TAKEN, TERM, WANTED,
@@ -102,7 +102,15 @@ impl Embedded {
         let answer = match question {
             _ if !self.is_known || self.is_standby() => Answer::Failed,
             Question::Get(key) => Answer::Row(self.table.get(now, &key).map(<[u8]>::to_vec)),
-            Question::Take(key) => Answer::Row(self.take(now, &key)),
+            Question::Take(key) => {
+                let before = self.changes();
+                let answer = (ticket, Answer::Row(self.take(now, &key)));
+                match self.changes() {
+                    // Whoever is told that it is gone does not find it at the other node.
+                    after if after > before => return self.taken(now, after, answer),
+                    _ => answer.1,
+                }
+            }
             Question::Put { key, row, until, promise } => {
                 let is_disk = promise == Promise::Disk && self.journal.is_some();
                 let before = self.table.row(&key).filter(|_| is_disk);
@@ -121,7 +129,7 @@ impl Embedded {
         self.answers.push_back((ticket, answer));
     }
 
-    /// A put is taken: it is answered when the standby has it, too.
+    /// A change is made: it is answered when the standby has it, too.
     fn taken(&mut self, now: Time, change: u64, answer: (u64, Answer)) {
         let answer = match &mut self.pair {
             Some(pair) => pair.hold(now, change, answer),
@@ -141,14 +149,12 @@ impl Embedded {
     }
 
     fn put(&mut self, key: &[u8], row: &[u8], until: Time, is_disk: bool) -> bool {
-        let is_small = key.len() <= KEY_MAX && row.len() <= BODY_MAX - 2 * KEY_MAX;
+        let is_small = key.len() <= KEY_MAX && key.len() + row.len() <= CHANGE_MAX;
         let is_late = self.written - self.synced > UNSYNCED_MAX;
         if !is_small || is_disk && (self.state != State::Open || is_late) {
             return false;
         }
-        if let Some(pair) = &mut self.pair
-            && (key.len() + row.len() > CHANGE_MAX || pair.refuses())
-        {
+        if self.pair.as_mut().is_some_and(|it| it.refuses()) {
             return false;
         }
         if !self.table.put(key, row, until) {
@@ -631,7 +637,7 @@ mod tests {
         let mut store = opened();
         let (mut octets, mut hung_up) = (0, 0);
         for n in 0..3_000u32 {
-            put(&mut store, &n.to_be_bytes(), &vec![1; 64 << 10], Promise::Memory);
+            put(&mut store, &n.to_be_bytes(), &vec![1; 58_000], Promise::Memory);
             let (others, words) = flushed(&mut store);
             octets += words.len();
             hung_up += others;

@@ -10,7 +10,7 @@
 //!        | 'r' · (octets of a body, 4 · that body) …      rows that stand, in the order of keys
 //!        | 'w'                                            those were all
 //! ```
-//! - An answer to a put leaves when the standby has it. A standby that has said nothing for
+//! - An answer to a put or a take leaves when the standby has it. A standby that has said nothing for
 //!   [`SILENCE`] holds up nothing more, until it is heard again.
 //! - A standby that is heard and lacks half of what may wait for it: puts are refused, so that it
 //!   comes after. Questions and takes go on.
@@ -27,7 +27,8 @@ use std::sync::Arc;
 const VERSION: u8 = 1;
 /// A standby that has not said for so long that it has a change holds up no answer.
 const SILENCE: Duration = Duration::from_millis(150);
-/// Octets of a change at most: a row that is longer is not taken where there is a standby.
+/// Octets of a change at most: a row that is longer is taken nowhere, since its node may get a
+/// standby.
 pub(crate) const CHANGE_MAX: usize = 59_000;
 /// Octets of rows that are told together.
 const TOGETHER: usize = 1_100;
@@ -82,7 +83,7 @@ pub struct PairStatus {
     pub unfollowed: u64,
     /// Puts that were refused because the standby is behind.
     pub refused: u64,
-    /// Why the standby takes nothing.
+    /// Why the standby takes nothing, or not all.
     pub trouble: Option<String>,
 }
 
@@ -123,8 +124,8 @@ struct Told {
     /// Keys beyond it that changed while the journal was being read.
     changed: BTreeSet<Box<[u8]>>,
     trouble: Option<String>,
-    /// All was told, and nothing of it taken: it is asked for again.
-    is_missed: bool,
+    /// It is of another version: the other node is to hear that, so that it waits for nothing.
+    is_unreadable: bool,
 }
 
 impl Pair {
@@ -178,8 +179,11 @@ impl Pair {
             }
             Mirrored::Followed(None) => self.left_alone(answers),
             Mirrored::Paced(pace) => self.pace = pace,
-            // It may come before the word that this node serves.
-            Mirrored::Snapshot(number) => self.snapshot = Some((number, None)),
+            // It may come before the word that this node serves. Whoever wants it may be whole
+            // before it is heard of: what is answered from now on waits for it.
+            Mirrored::Snapshot(number) => {
+                (self.snapshot, self.is_followed) = (Some((number, None)), true);
+            }
             Mirrored::Forget => {
                 self.snapshot = None;
                 self.told = Told { is_begun: true, ..Told::default() };
@@ -245,12 +249,20 @@ impl Pair {
             return;
         }
         let Some((number, behind)) = self.snapshot.take() else { return };
+        self.told.trouble = None;
         if behind.is_none() {
             self.change(|out| out.extend([VERSIONED, VERSION]));
         }
         let (mut together, mut last, mut told) = (Vec::new(), None, 0);
         let end = self.octets.len() + OCTETS_PER_TURN;
         for (key, row, until) in table.behind(behind.as_deref(), ROWS_PER_TURN) {
+            if key.len() + row.len() > CHANGE_MAX {
+                // Of a version that took it. Without it the other node is not whole.
+                return self.is_too_long(row.len());
+            }
+            if !together.is_empty() && together.len() + key.len() + row.len() > CHANGE_MAX {
+                self.tell_together(&mut together);
+            }
             let at = together.len();
             together.extend([0; 4]);
             Record::Put { key, row, until }.write_body(&mut together);
@@ -276,6 +288,14 @@ impl Pair {
         }
     }
 
+    /// A row is longer than a change may be: the snapshot ends there, and not as a whole one.
+    fn is_too_long(&mut self, octets: usize) {
+        self.told.trouble = Some(format!(
+            "a row of {octets} octets is too long to be told: the other node has not all rows, and \
+             is told them again when it begins anew"
+        ));
+    }
+
     fn tell_together(&mut self, rows: &mut Vec<u8>) {
         self.change(|out| {
             out.push(ROWS);
@@ -298,9 +318,8 @@ impl Pair {
         if let Some(number) = self.ended.take() {
             out.snapshot_ended = Some(number);
         }
-        // A node that has nothing of what was told does not count as one that has everything.
-        if core::mem::take(&mut self.told.is_missed) {
-            out.ask_for_all();
+        if core::mem::take(&mut self.told.is_unreadable) {
+            out.cannot_read();
         }
     }
 
@@ -344,6 +363,7 @@ impl Pair {
         let told = &mut self.told;
         if *kind == VERSIONED {
             told.is_understood = rest.first() == Some(&VERSION);
+            told.is_unreadable = !told.is_understood;
             told.trouble = (!told.is_understood).then(|| {
                 let version = rest.first().copied().unwrap_or_default();
                 format!(
@@ -354,7 +374,6 @@ impl Pair {
             return;
         }
         if !told.is_understood {
-            told.is_missed |= *kind == WHOLE;
             return;
         }
         match (*kind, Record::of(delta)) {

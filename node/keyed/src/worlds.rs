@@ -4,6 +4,7 @@
 
 use crate::embedded::Embedded;
 use crate::journal::Journal;
+use crate::pair::CHANGE_MAX;
 use crate::record::Record;
 use crate::words::{
     LOG, OPENED, ROW, SNAPSHOT, STOOD, SYNC_NOW, SYNC_SOON, SYNCED, TERM, WHOLE, Words, number,
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const PORT: PortId = PortId(1);
-const LIMITS: Limits = Limits { rows_max: 4_000, octets_max: 4 << 20 };
+const LIMITS: Limits = Limits { rows_max: 4_000, octets_max: 8 << 20 };
 const STEPS: usize = 400;
 const KEYS: u64 = 40;
 
@@ -450,10 +451,60 @@ fn what_another_version_tells_is_refused_in_words() {
         let why = status.pair.and_then(|it| it.trouble).expect("it says why");
         assert!(why.contains(&format!("version {version}")), "{why}");
         assert_eq!(status.rows, 0);
+        let mut out = Effects::default();
+        store.flush(now, &mut out);
+        let wants = [out.is_unreadable(), out.is_unreadable(), out.asks_for_all()];
+        assert_eq!(wants, [true, false, false], "the other node hears it, once");
     }
     store.mirrored(now, Mirrored::Forget);
     store.mirrored(now, Mirrored::Delta(b"v\x01"));
     store.mirrored(now, Mirrored::Delta(&told));
     let status = store.status();
     assert_eq!((status.rows, status.pair.and_then(|it| it.trouble)), (1, None));
+}
+
+#[test]
+fn a_snapshot_has_every_row_however_long_its_neighbours_are() {
+    let mut world = World::new(1);
+    for _ in 0..8 {
+        [0, 1].into_iter().for_each(|it| world.disk(it));
+        world.passes(Duration::from_secs(6));
+    }
+    let until = world.now + Duration::from_secs(900);
+    let longest = CHANGE_MAX - 1;
+    let mut draw = Draw(7);
+    for n in 0..60_u8 {
+        let octets = match n % 4 {
+            0 => usize::try_from(draw.below(1_200)).expect("it is small"),
+            1 => longest - usize::try_from(draw.below(60)).expect("it is small"),
+            2 => 1_000,
+            _ => longest,
+        };
+        let question =
+            Question::Put { key: vec![n], row: vec![n; octets], until, promise: Promise::Memory };
+        let now = world.now;
+        world.store(0).expect("it lives").ask(now, n.into(), question);
+    }
+    let question = Question::Put {
+        key: vec![200],
+        row: vec![0; longest + 1],
+        until,
+        promise: Promise::Memory,
+    };
+    let now = world.now;
+    world.store(0).expect("it lives").ask(now, 200, question);
+    world.flush(0);
+    world.follows();
+    for _ in 0..60 {
+        world.passes(Duration::from_millis(1));
+        let is_told = |it: &Told| match it {
+            Told::Delta(delta) => delta.len() <= 60_000,
+            Told::Forget | Told::Mark(_) => true,
+        };
+        assert!(world.flying.iter().all(is_told), "the link leaves out what is longer");
+        world.link(usize::MAX);
+    }
+    assert!(world.is_whole);
+    let rows = [0, 1].map(|it| world.nodes[it].rows(now));
+    assert_eq!((rows[0].len(), rows[0] == rows[1]), (60, true));
 }
