@@ -1,5 +1,5 @@
-//! What a message of a terminal costs: it is debited before the message is taken, and refunded
-//! where the message was not taken after all (RFC 8506 §6.3, §6.4).
+//! What a message costs: it is debited before the message is taken or delivered, and refunded where
+//! it was not after all (RFC 8506 §6.3, §6.4).
 
 use crate::step::Step;
 use sms::Cause;
@@ -13,9 +13,21 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// One that another node has had debited.
+    pub(crate) const fn debited(charge: Charge) -> Self {
+        Self { charge: Some(charge), is_debited: true }
+    }
+
+    /// Whether something is debited, and not refunded.
+    pub(crate) const fn is_debited(&self) -> bool {
+        self.is_debited
+    }
+
     /// Has it debited; false: nothing is charged here, or it was asked for already.
     pub(crate) fn debit(&mut self, charge: Charge, step: &mut Step<'_>) -> bool {
-        if !step.settings().home.charges || self.charge.is_some() {
+        let home = &step.settings().home;
+        let is_charged = if charge.is_delivery { home.charges_deliveries } else { home.charges };
+        if !is_charged || self.charge.is_some() {
             return false;
         }
         step.charge(charge.clone());

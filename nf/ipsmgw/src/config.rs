@@ -398,6 +398,7 @@ impl Ipsmgw {
             numbers: asks(|it| it.numbers),
             reachability: asks(|it| it.reachability),
             charges: self.charging.is_some(),
+            charges_deliveries: self.charging.as_ref().is_some_and(|it| it.deliveries),
             destinations: self.diameter_destination.clone(),
             answer_time: self.peers_answer_time(),
         }

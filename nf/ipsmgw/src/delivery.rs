@@ -8,6 +8,7 @@
 //!          SIP error, silence, RP-ERROR that is not final ──────────→ the next way ─┘
 //! ```
 
+use crate::account::Account;
 use crate::effects::{Attempt, Body, Direction, Record, Route, Way};
 use crate::metrics::Metric;
 use crate::peer_operation::{Read, read};
@@ -24,6 +25,7 @@ use mapsms::invoked::{Invoked, Refused, delivery_result, report_of};
 use mapsms::subscribers::Turn;
 use sms::rp::Message;
 use sms::{Cause, Kind, RpAddress};
+use smsdiameter::Charge;
 use std::collections::VecDeque;
 
 /// Why a subscriber is absent: no response via the IP-SM-GW (TS 23.040 §3.3.2).
@@ -36,6 +38,8 @@ enum State {
     Correlating,
     Looking,
     Queued,
+    /// It is being debited.
+    Charging,
     /// The MESSAGE is sent.
     Sent,
     /// The MESSAGE was taken: the report is to come.
@@ -81,6 +85,7 @@ pub struct Delivery {
     state: State,
     /// Why the ways so far failed: what is told if all do.
     failure: Option<(Refused, Option<Cause>)>,
+    account: Account,
     pub(crate) asking: Option<Asking>,
 }
 
@@ -103,6 +108,7 @@ impl Delivery {
             attempts: Vec::new(),
             state: State::Awaited,
             failure: None,
+            account: Account::default(),
             asking: None,
         }
     }
@@ -115,7 +121,10 @@ impl Delivery {
     /// Takes an event; whether the flow is over.
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
         match (self.state, event) {
-            (_, Event::Lost) => self.leave(step),
+            (_, Event::Lost) => {
+                self.account.refund(step);
+                self.leave(step)
+            }
             (State::Awaited, Event::Begin) => {
                 step.accept(self.dialogue);
                 false
@@ -130,6 +139,16 @@ impl Delivery {
             (State::Correlating, Event::Stored(answer)) => self.correlated(answer, step),
             (State::Looking, Event::Stored(answer)) => self.looked(answer, step),
             (State::Queued, Event::Turn) => self.begin(step),
+            (State::Charging, Event::Charged(charged)) => match self.account.charged(charged) {
+                Ok(()) => self.next(step),
+                // What passes is tried again by whoever asked.
+                Err(Cause::TemporaryFailure) => {
+                    self.refuse(Refused::of(Error::SystemFailure), None, step)
+                }
+                Err(cause) => {
+                    self.refuse(Refused::of(Error::FacilityNotSupported), Some(cause), step)
+                }
+            },
             (State::Sent, Event::Response(attempt, status)) => {
                 self.responded(attempt, status, step)
             }
@@ -172,7 +191,7 @@ impl Delivery {
         }
     }
 
-    fn correlate(&self, step: &mut Step<'_>) -> bool {
+    fn correlate(&mut self, step: &mut Step<'_>) -> bool {
         let is_tpdu = Kind::in_data(sms::Direction::ToTerminal, &self.content.tpdu)
             .is_some_and(|it| it.read(&self.content.tpdu).is_ok());
         if !is_tpdu {
@@ -239,7 +258,29 @@ impl Delivery {
     fn begin(&mut self, step: &mut Step<'_>) -> bool {
         let network = self.correlation.as_ref().and_then(|it| step.settings().network(&it.msisdn));
         self.ways = network.map(|it| it.ways.iter().copied().collect()).unwrap_or_default();
+        let is_there = self.subscriber.is_some() || !self.nodes.is_empty();
+        if let Some(charge) = self.charge().filter(|_| is_there)
+            && self.account.debit(charge, step)
+        {
+            self.state = State::Charging;
+            return false;
+        }
         self.next(step)
+    }
+
+    /// What it costs its receiver.
+    fn charge(&self) -> Option<Charge> {
+        let correlation = self.correlation.as_ref()?;
+        let kind = Kind::in_data(sms::Direction::ToTerminal, &self.content.tpdu);
+        let tpdu = kind.filter(|it| *it == Kind::Deliver)?.read(&self.content.tpdu).ok()?;
+        let known = self.subscriber.as_ref().and_then(|it| it.imsi.clone());
+        Some(Charge {
+            subscriber: correlation.msisdn.clone(),
+            imsi: correlation.imsi.clone().or(known),
+            other: tpdu.address().map(|it| it.text()),
+            messages: 1,
+            is_delivery: true,
+        })
     }
 
     /// Tries the next way; when none is left, what failed is told.
@@ -398,7 +439,8 @@ impl Delivery {
         false
     }
 
-    fn refuse(&self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
+    fn refuse(&mut self, refused: Refused, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
+        self.account.refund(step);
         step.count(Metric::DeliveryFailed);
         self.record(None, Some(cause.unwrap_or(Cause::DestinationOutOfOrder)), step);
         if let Some(asked) = self.asked {

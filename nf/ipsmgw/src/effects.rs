@@ -1,12 +1,13 @@
 //! What the gateway is told, and what it wants.
 
-use crate::centre::Stored;
-use crate::store::{Answer, Flight, Question};
+use crate::centre::{Retry, Stored};
+use crate::store::{Answer, Correlation, Done, Flight, Question};
 use core::fmt;
+use machine::Time;
 use map::Operation;
 use mapsms::asking::Reply;
 use mapsms::by_diameter::Named;
-use mapsms::identity::Msisdn;
+use mapsms::identity::{Imsi, Msisdn};
 use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
 use smsdiameter::{Charge, Charged, HomeAnswer, HomeQuestion, PeerQuestion};
@@ -58,7 +59,16 @@ pub enum In {
         stored: Stored,
         /// How another node sent it, whose report may be on its way.
         flight: Option<Flight>,
+        /// How often its receiver was tried in vain before.
+        retry: Option<Retry>,
     },
+    /// A correlation IMSI stood in the store when it was opened: it, what it stands for, and until
+    /// when.
+    Given(Imsi, Correlation, Time),
+    /// That centres wait to hear of a subscriber stood there, until then.
+    Awaited(Msisdn, Time),
+    /// A message of the gateway's own centre was dealt with before the store was opened.
+    Remembered(Done),
     /// Messages that wait are to be tried now: those for one receiver, or all.
     Retry(Option<Msisdn>),
     /// An operator sends a text.

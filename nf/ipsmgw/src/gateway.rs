@@ -15,8 +15,8 @@ use crate::peers;
 use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
-use crate::step::Step;
-use crate::store::Flight;
+use crate::step::{NOBODY, Step};
+use crate::store::{Correlation, Done, Flight};
 use crate::submission::Submission;
 use crate::text::Text;
 use event::Metrics;
@@ -24,7 +24,8 @@ use machine::shares::Shares;
 use machine::slots::{Key, Slots};
 use machine::{KeyedHash, Machine, Time};
 use mapsms::asking::{Asking, Reply, Silence, reply_of};
-use mapsms::identity::{Correlations, Msisdn, canonical};
+use mapsms::given::For;
+use mapsms::identity::{Correlations, Imsi, Msisdn, canonical};
 use mapsms::informed::MwStatus;
 use smsdiameter::is_by_diameter;
 use std::collections::BTreeMap;
@@ -159,14 +160,7 @@ impl Gateway {
         }
         let is_report = matches!(message.body.first().map(|it| it & 7), Some(2 | 4));
         if is_report {
-            let sent = message.in_reply_to.as_deref().and_then(|it| self.shared.sent_of(it));
-            // A report that comes too late is taken, and changes nothing.
-            out.push(Out::Respond { transaction, status: 202 });
-            if let Some(sent) = sent {
-                let event = Event::Reported(message.body, message.asserted);
-                self.shared.events.push_back((sent.flow, event));
-            }
-            return;
+            return self.reported(transaction, message, out);
         }
         let flow = match message.body.first().map(|it| it & 7) {
             Some(6) => Flow::Notice(Box::new(Notice::memory(transaction, message))),
@@ -175,6 +169,26 @@ impl Gateway {
         if !self.begin_for(holder, flow, Event::Begin) {
             out.push(Out::Respond { transaction, status: 503 });
         }
+    }
+
+    /// A delivery report. One that ends a delivery of the own centre's is answered when that end
+    /// stands, also at the other node of a pair: whoever serves next does not deliver it again.
+    fn reported(&mut self, transaction: u64, message: Received, out: &mut Vec<Out>) {
+        let sent = message.in_reply_to.as_deref().and_then(|it| self.shared.sent_of(it));
+        let flow = sent.and_then(|it| Some((it.flow, self.flows.at(key(it.flow))?)));
+        let Received { body, asserted, .. } = message;
+        let event = match flow {
+            Some((flow, Flow::Handing(it))) if it.awaits_report() => {
+                (flow, Event::ReportedIn(transaction, body, asserted))
+            }
+            // One that comes too late is taken, and changes nothing.
+            other => {
+                out.push(Out::Respond { transaction, status: 202 });
+                let Some((flow, _)) = other else { return };
+                (flow, Event::Reported(body, asserted))
+            }
+        };
+        self.shared.events.push_back(event);
     }
 
     /// Octets of a body that is looked at: flows keep them.
@@ -502,13 +516,22 @@ impl Gateway {
         }
     }
 
-    fn retry(&mut self, now: Time, to: Option<&Msisdn>) {
+    /// A correlation stands that was given out before: it counts for whoever asked for it.
+    fn given(&mut self, now: Time, imsi: Imsi, of: &Correlation, until: Time) {
+        let Some(asker) = of.asker.as_ref().or(of.centre.as_ref()) else { return };
+        let of = For { msisdn: &of.msisdn, centre: of.centre.as_ref(), asker };
+        // What stands beyond the limits stands all the same, and is not given out again.
+        let _ = self.shared.given.put(now, &of, imsi, until.since(now));
+    }
+
+    fn retry(&mut self, now: Time, to: Option<&Msisdn>, out: &mut Vec<Out>) {
         let Some(to) = to else {
             self.shared.centre.retry_all(now);
             return;
         };
         if self.shared.settings.local.is_some() {
-            self.shared.centre.reachable(to, now);
+            let mut step = Step { now, flow: NOBODY, trail: 0, shared: &mut self.shared, out };
+            step.reachable(to);
             return;
         }
         let flow = Flow::Notice(Box::new(Notice::reachable(to.clone())));
@@ -595,11 +618,19 @@ impl Machine for Gateway {
             }
             In::Network(it) => self.indicated(it, out),
             In::Connected(is_connected) => self.connected(is_connected),
-            In::Restored { number, stored, flight } => {
-                self.shared.centre.restore(number, stored, now);
+            In::Remembered(Done { sum, received }) => {
+                self.shared.senders.was_taken(now, sum, received);
+            }
+            In::Given(imsi, it, until) => self.given(now, imsi, &it, until),
+            In::Awaited(msisdn, until) => {
+                self.shared.waiting.put(now, &msisdn, (), until.since(now));
+            }
+            In::Restored { number, stored, flight, retry } => {
+                self.shared.senders.was_taken(now, stored.sum, stored.received);
+                self.shared.centre.restore(number, stored, now, retry);
                 flight.into_iter().for_each(|it| self.resume(now, number, it));
             }
-            In::Retry(to) => self.retry(now, to.as_ref()),
+            In::Retry(to) => self.retry(now, to.as_ref(), out),
             In::NextHop => self.shared.centre.next_hop(now),
             In::Operator { ticket, to, from, text } => {
                 self.operator(ticket, to, from, text, out);

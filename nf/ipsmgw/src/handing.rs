@@ -8,7 +8,10 @@
 //!   its time is over ─────────────────────────→ status report stored ─→ message taken out
 //!   another node sent it, which is gone ─→ report, as above; none soon: it is tried again
 //! ```
+//! The report that ends it is answered when the message is taken out, at the other node of a pair
+//! too: that one does not deliver it again.
 
+use crate::account::Account;
 use crate::calls::Former;
 use crate::centre::{Stored, UNROUTED};
 use crate::effects::{Body, Direction, Record, Route, Way};
@@ -21,6 +24,7 @@ use mapsms::deposit::{as_text, with_more};
 use mapsms::identity::Msisdn;
 use sms::rp::Message;
 use sms::{Cause, Status};
+use smsdiameter::{Charge, Charged};
 
 /// How long the report is awaited of a message that another node sent: the terminal may have had
 /// it, or not.
@@ -31,10 +35,14 @@ enum State {
     /// Another node sent it.
     Resumed,
     Looking,
+    /// It is being debited.
+    Charging,
     Sent,
     Reporting,
     /// The status report is being stored.
     Telling,
+    /// That it is dealt with is being stored in its place.
+    Marking,
     /// The message is being taken out.
     Removing,
 }
@@ -56,6 +64,11 @@ pub struct Handing {
     has_departed: bool,
     /// How another node named it that sent it.
     former: Option<Former>,
+    /// The transaction of the report that ended it.
+    unanswered: Option<u64>,
+    account: Account,
+    /// Whom it is sent to once it is debited.
+    receiver: Option<Subscriber>,
 }
 
 impl Handing {
@@ -74,13 +87,18 @@ impl Handing {
             report: None,
             has_departed: false,
             former: None,
+            unanswered: None,
+            account: Account::default(),
+            receiver: None,
         }
     }
 
     /// One that another node sent, which is gone: its report may be on its way.
     pub(crate) fn resumed(number: u64, stored: Stored, flight: Flight) -> Self {
-        let Flight { flow, proof, reference, identity } = flight;
+        let Flight { flow, proof, reference, identity, is_debited } = flight;
+        let account = is_debited.then(|| Account::debited(charge_of(&stored)));
         Self {
+            account: account.unwrap_or_default(),
             state: State::Resumed,
             identity,
             reference: Some(reference),
@@ -109,6 +127,11 @@ impl Handing {
         self.has_departed && matches!(self.state, State::Sent | State::Reporting)
     }
 
+    /// Whether a report may end it.
+    pub(crate) const fn awaits_report(&self) -> bool {
+        matches!(self.state, State::Sent | State::Reporting)
+    }
+
     /// Takes an event; whether the flow is over.
     pub(crate) fn on(&mut self, event: Event, step: &mut Step<'_>) -> bool {
         match (self.state, event) {
@@ -123,11 +146,18 @@ impl Handing {
                 false
             }
             (State::Looking, Event::Stored(answer)) => self.looked(answer, step),
+            (State::Charging, Event::Charged(charged)) => self.charged(charged, step),
+            (State::Charging, Event::Due) => self.postponed("nobody charges it", step),
             (State::Sent, Event::Response(_, status)) => self.responded(status, step),
-            (State::Sent | State::Reporting, Event::Reported(body, asserted)) => {
+            (State::Sent | State::Reporting, Event::ReportedIn(transaction, body, asserted)) => {
+                self.unanswered = Some(transaction);
                 let (identity, to) = (&self.identity, &self.stored.to);
                 let is_own = step.settings().is_asserted(&asserted, identity, to);
-                is_own && self.reported(&body, step)
+                let is_over = is_own && self.reported(&body, step);
+                if is_over || self.awaits_report() {
+                    self.answer(step);
+                }
+                is_over
             }
             (State::Sent | State::Reporting, Event::Due) => {
                 if self.former.is_some() {
@@ -138,8 +168,10 @@ impl Handing {
             (State::Looking, Event::Due) => self.postponed("the store does not answer", step),
             (State::Telling, Event::Stored(answer)) => self.report_stored(&answer, step),
             (State::Telling, Event::Due) => self.report_stored(&Answer::Failed, step),
-            (State::Removing, Event::Stored(_) | Event::Due) => {
+            (State::Marking, Event::Stored(Answer::Failed) | Event::Due) => self.take_out(step),
+            (State::Marking | State::Removing, Event::Stored(_) | Event::Due) => {
                 step.done(self.number);
+                self.answer(step);
                 true
             }
             _ => false,
@@ -159,9 +191,30 @@ impl Handing {
 
     fn looked(&mut self, answer: Answer, step: &mut Step<'_>) -> bool {
         match answer {
-            Answer::Row(Some(Row::Subscriber(subscriber))) => self.send(subscriber, step),
+            Answer::Row(Some(Row::Subscriber(subscriber))) => self.charge(subscriber, step),
             Answer::Row(_) => self.postponed("the receiver is not registered", step),
             Answer::Failed => self.postponed("the store does not answer", step),
+        }
+    }
+
+    /// Has it debited, where its receiver pays: a message of a subscriber's, none of the operator's
+    /// and no report.
+    fn charge(&mut self, subscriber: Subscriber, step: &mut Step<'_>) -> bool {
+        let is_of_subscriber = self.stored.sender.is_some();
+        let charge = Charge { imsi: subscriber.imsi.clone(), ..charge_of(&self.stored) };
+        if !is_of_subscriber || !self.account.debit(charge, step) {
+            return self.send(subscriber, step);
+        }
+        self.receiver = Some(subscriber);
+        self.state = State::Charging;
+        false
+    }
+
+    fn charged(&mut self, charged: Charged, step: &mut Step<'_>) -> bool {
+        match (self.account.charged(charged), self.receiver.take()) {
+            (Ok(()), Some(subscriber)) => self.send(subscriber, step),
+            (Err(Cause::TemporaryFailure), _) => self.postponed("nobody charges it", step),
+            _ => self.postponed("it is not paid for", step),
         }
     }
 
@@ -186,7 +239,8 @@ impl Handing {
         self.identity.clone_from(&subscriber.identity);
         // Whoever goes on with it knows of it before anybody can answer it.
         if let Some(reference) = self.reference {
-            self.has_departed = step.depart(self.number, reference, &self.identity);
+            let is_debited = self.account.is_debited();
+            self.has_departed = step.depart(self.number, reference, &self.identity, is_debited);
         }
         step.send(0, &subscriber.identity, Route::Serving(subscriber.s_cscf), None, body);
         step.arm(step.settings().report_time);
@@ -252,6 +306,7 @@ impl Handing {
 
     /// It was not delivered this time.
     fn postponed(&mut self, why: &'static str, step: &mut Step<'_>) -> bool {
+        self.account.refund(step);
         self.release(step);
         step.count(Metric::Postponed);
         self.record(None, Some(why), step);
@@ -291,6 +346,7 @@ impl Handing {
     fn close(&mut self, status: Status, cause: Option<Cause>, step: &mut Step<'_>) -> bool {
         self.release(step);
         if cause.is_some() {
+            self.account.refund(step);
             step.count(Metric::DeliveryFailed);
         }
         self.record(cause, None, step);
@@ -321,9 +377,29 @@ impl Handing {
     }
 
     fn remove(&mut self, step: &mut Step<'_>) -> bool {
+        if !step.mark_done(self.number, &self.stored) {
+            return self.take_out(step);
+        }
+        self.state = State::Marking;
+        step.arm(step.settings().flow_time);
+        false
+    }
+
+    fn take_out(&mut self, step: &mut Step<'_>) -> bool {
         self.state = State::Removing;
         step.store(Question::Take(Key::Message(self.number)));
         step.arm(step.settings().flow_time);
         false
     }
+
+    fn answer(&mut self, step: &mut Step<'_>) {
+        self.unanswered.take().into_iter().for_each(|it| step.respond(it, 202));
+    }
+}
+
+/// What it costs its receiver.
+fn charge_of(stored: &Stored) -> Charge {
+    let other = stored.shown().map(|it| it.text());
+    let subscriber = stored.to.clone();
+    Charge { subscriber, imsi: None, other, messages: 1, is_delivery: true }
 }

@@ -225,7 +225,8 @@ impl Routing {
             return self.refuse(Refused::of(Error::UnexpectedDataValue), step);
         };
         let centre = Some(centre);
-        self.row = Some(Correlation { msisdn: self.msisdn.clone(), centre, imsi, nodes });
+        let (msisdn, asker) = (self.msisdn.clone(), Some(self.asker.clone()));
+        self.row = Some(Correlation { msisdn, centre, asker, imsi, nodes });
         self.state = State::Queued;
         match step.hold(&self.msisdn, Held::Correlation) {
             Turn::Now => self.give(step),

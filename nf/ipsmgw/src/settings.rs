@@ -63,6 +63,8 @@ pub struct Home {
     pub reachability: bool,
     /// Whether messages of terminals are charged (Ro).
     pub charges: bool,
+    /// Whether messages to terminals are.
+    pub charges_deliveries: bool,
     /// Of whom in place of MAP.
     pub destinations: Vec<DestinationKeys>,
     /// How long a peer that asks is answered in, before its node here gives the answer up; absent:

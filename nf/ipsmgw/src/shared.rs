@@ -77,6 +77,8 @@ pub enum Event {
     Response(u8, u16),
     /// A terminal reported: the RP message, and the identities that the network asserts.
     Reported(Vec<u8>, Vec<String>),
+    /// The same, and that transaction is to be answered when what follows of it stands.
+    ReportedIn(u64, Vec<u8>, Vec<String>),
     /// A peer's dialogue goes on.
     Continued(Vec<Component>),
     /// A peer's dialogue is lost.

@@ -1,11 +1,11 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
-use crate::centre::Stored;
+use crate::centre::{Retry, Stored};
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::metrics::Metric;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
-use crate::store::{Flight, Key, Question, Row, Waiting};
+use crate::store::{Done, Flight, Key, Question, Row, Waiting};
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
@@ -20,7 +20,7 @@ use smsdiameter::{Charge, HomeQuestion, PeerQuestion};
 use tcu::{Code, Component, Portion, Request};
 
 /// No flow: nobody waits for that answer.
-const NOBODY: u64 = u64::MAX;
+pub(crate) const NOBODY: u64 = u64::MAX;
 /// What has less time is not begun: it would be cut off, and whoever was asked might have done it.
 const TRIED_LEAST: Duration = Duration::from_secs(5);
 /// A message stays in the store beyond its validity until its end is dealt with.
@@ -280,7 +280,32 @@ impl Step<'_> {
 
     /// A message is stored: it waits for its turn.
     pub fn insert(&mut self, number: u64, stored: Stored) {
+        let to = stored.to.clone();
+        let before = self.retry(&to);
         self.shared.centre.insert(number, stored, self.now);
+        self.tell_retry(&to, before);
+    }
+
+    fn retry(&self, to: &Msisdn) -> Option<Retry> {
+        self.shared.centre.retry(to)
+    }
+
+    /// Whoever serves next goes on with the plan of a receiver where it is now.
+    fn tell_retry(&mut self, to: &Msisdn, before: Option<Retry>) {
+        let after = self.retry(to);
+        let has_standby = self.settings().local.as_ref().is_some_and(|it| it.has_standby);
+        if !has_standby || before == after {
+            return;
+        }
+        let key = Key::Retry(to.clone());
+        let question = match after {
+            Some(retry) => {
+                let time = retry.due.since(self.now) + KEPT_BEYOND;
+                Question::Put(key, Row::Retry(retry), time)
+            }
+            None => Question::Take(key),
+        };
+        self.out.push(Out::Ask { ticket: NOBODY, question });
     }
 
     /// A message that has a place is not to be kept, whatever the store has of it.
@@ -297,13 +322,14 @@ impl Step<'_> {
 
     /// A message is sent, and its report to come: whoever goes on with it elsewhere is told how.
     /// False: nobody may have to.
-    pub fn depart(&mut self, number: u64, reference: u8, identity: &str) -> bool {
+    pub fn depart(&mut self, number: u64, reference: u8, identity: &str, is_debited: bool) -> bool {
         let has_standby = self.settings().local.as_ref().is_some_and(|it| it.has_standby);
         if has_standby {
             let sent = Sent { flow: self.flow, attempt: 0 };
             let proof = self.shared.calls.proof(sent);
             let identity = identity.to_owned();
-            let flight = Row::Flight(Flight { flow: self.flow, proof, reference, identity });
+            let flow = self.flow;
+            let flight = Row::Flight(Flight { flow, proof, reference, identity, is_debited });
             let time = self.settings().report_time + KEPT_BEYOND;
             let question = Question::Put(Key::Flight(number), flight, time);
             self.out.push(Out::Ask { ticket: NOBODY, question });
@@ -311,14 +337,33 @@ impl Step<'_> {
         has_standby
     }
 
+    /// Has stored in the place of a message that it is dealt with, so that whoever serves next knows
+    /// it when it comes again. False: nobody may have to, or it is too old to come again.
+    pub fn mark_done(&mut self, number: u64, stored: &Stored) -> bool {
+        let settings = self.settings();
+        let has_standby = settings.local.as_ref().is_some_and(|it| it.has_standby);
+        let until = stored.received + settings.duplicate_time;
+        if !has_standby || stored.sum == 0 || until <= self.now {
+            return false;
+        }
+        let done = Row::Done(Done { sum: stored.sum, received: stored.received });
+        self.store(Question::Put(Key::Message(number), done, until.since(self.now)));
+        true
+    }
+
     /// A message is dealt with to its end.
     pub fn done(&mut self, number: u64) {
+        let Some(to) = self.shared.centre.at(number).map(|it| it.to.clone()) else { return };
+        let before = self.retry(&to);
         self.shared.centre.done(number, self.now);
+        self.tell_retry(&to, before);
     }
 
     /// A message was not delivered this time.
     pub fn postponed(&mut self, to: &Msisdn, why: &'static str) {
+        let before = self.retry(to);
         self.shared.centre.postponed(to, self.now, why);
+        self.tell_retry(to, before);
     }
 
     /// Whether more than one message of a receiver wait.
@@ -328,6 +373,8 @@ impl Step<'_> {
 
     /// A receiver can be reached.
     pub fn reachable(&mut self, to: &Msisdn) {
+        let before = self.retry(to);
         self.shared.centre.reachable(to, self.now);
+        self.tell_retry(to, before);
     }
 }

@@ -1,12 +1,14 @@
 //! What the store is asked, as octets, and what stood in it when it was opened.
 
-use crate::effects::In as Input;
+use crate::centre::Retry;
+use crate::effects::{In as Input, Out as Output};
 use crate::function::ShortMessageGateway;
 use crate::store::{Flight, Key, Question, Row};
 use crate::wire::DoorMetric;
 use keyed::Promise;
 use machine::{Machine as _, Time};
-use mapsms::rows::{FLIGHTS, MESSAGES};
+use mapsms::identity::Msisdn;
+use mapsms::rows::{CORRELATIONS, FLIGHTS, MESSAGES, RETRIES, WAITING};
 use runtime::Effects;
 use std::collections::BTreeMap;
 
@@ -16,6 +18,7 @@ fn in_octets(now: Time, question: Question) -> keyed::Question {
         Question::Get(key) => keyed::Question::Get(key.octets()),
         Question::Take(key) => keyed::Question::Take(key.octets()),
         Question::Put(key, row, time) => {
+            // That it is dealt with, too: it is said to the terminal behind that.
             let is_message = matches!(key, Key::Message(_));
             let promise = if is_message { Promise::Disk } else { Promise::Memory };
             let (key, row, until) = (key.octets(), row.octets(), now + time);
@@ -48,20 +51,53 @@ impl ShortMessageGateway {
         flights.collect()
     }
 
+    /// How often receivers were tried in vain by another node.
+    fn retries(&self, now: Time) -> BTreeMap<Msisdn, Retry> {
+        let rows = self.store.beginning(now, RETRIES);
+        let retries = rows.filter_map(|(key, row, _)| match (Key::of(key), Row::of(row)) {
+            (Some(Key::Retry(to)), Some(Row::Retry(retry))) => Some((to, retry)),
+            _ => None,
+        });
+        retries.collect()
+    }
+
+    /// What counts for the limits of those who ask, and whose correlations are known.
+    fn restore_limits(&mut self, now: Time, wanted: &mut Vec<Output>) {
+        let gateway = &mut self.gateway;
+        for (key, row, until) in self.store.beginning(now, CORRELATIONS) {
+            if let (Some(Key::Correlation(imsi)), Some(Row::Correlation(row))) =
+                (Key::of(key), Row::of(row))
+            {
+                gateway.step(now, Input::Given(imsi, row, until), wanted);
+            }
+        }
+        for (key, _, until) in self.store.beginning(now, WAITING) {
+            if let Some(Key::Waiting(msisdn)) = Key::of(key) {
+                gateway.step(now, Input::Awaited(msisdn, until), wanted);
+            }
+        }
+    }
+
     /// The store is open, and this node serves: messages that stood in it wait again.
     pub(crate) fn restore(&mut self, now: Time, out: &mut Effects) {
         if self.is_restored || self.own.place.is_standby() || !self.store.status().is_open {
             return;
         }
         self.is_restored = true;
-        let mut flights = self.flights(now);
+        let (mut flights, retries) = (self.flights(now), self.retries(now));
         let mut wanted = Vec::new();
+        self.restore_limits(now, &mut wanted);
         let (gateway, metrics) = (&mut self.gateway, &self.wire.metrics);
         for (key, row, _) in self.store.beginning(now, MESSAGES) {
             match (Key::of(key), Row::of(row)) {
                 (Some(Key::Message(number)), Some(Row::Message(stored))) => {
                     let flight = flights.remove(&number);
-                    gateway.step(now, Input::Restored { number, stored, flight }, &mut wanted);
+                    let retry = retries.get(&stored.to).copied();
+                    let input = Input::Restored { number, stored, flight, retry };
+                    gateway.step(now, input, &mut wanted);
+                }
+                (Some(Key::Message(_)), Some(Row::Done(done))) => {
+                    gateway.step(now, Input::Remembered(done), &mut wanted);
                 }
                 _ => metrics.add(DoorMetric::RowsUnread, 1),
             }

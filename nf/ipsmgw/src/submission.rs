@@ -13,6 +13,7 @@ use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
 use bytes::Bytes;
+use machine::Time;
 use map::Error;
 use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use mapsms::argument::Argument;
@@ -21,6 +22,7 @@ use mapsms::deposit::Local;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{failure_of, report_of};
 use mapsms::senders::Known;
+use sha2::{Digest as _, Sha256};
 use sms::rp::{Failure, Message, reference_of};
 use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
 use smsdiameter::{Charge, Charged};
@@ -134,7 +136,7 @@ impl Submission {
         self.centre = message.destination;
         let tpdu = message.user_data.unwrap_or_default();
         let is_tpdu = message.tpdu_kind().is_some_and(|it| it.read(tpdu).is_ok());
-        self.sum = self.sum(step);
+        self.sum = self.sum();
         step.respond(self.transaction, 202);
         if self.centre.is_none() || !is_tpdu || tpdu.len() > TPDU_MAX {
             step.count(Metric::Malformed);
@@ -146,9 +148,8 @@ impl Submission {
     }
 
     /// What tells this message from others: its sender, its reference and all that it says.
-    fn sum(&self, step: &Step<'_>) -> u64 {
-        let text = [self.identity.as_bytes(), &[0], &self.message.body].concat();
-        step.shared.calls.sum(&text)
+    fn sum(&self) -> u64 {
+        sum_of([self.identity.as_bytes(), &self.message.body])
     }
 
     fn whose(&mut self, step: &mut Step<'_>) -> bool {
@@ -173,6 +174,10 @@ impl Submission {
                 step.count(Metric::Duplicates);
                 return self.report(report, step);
             }
+            Some(Known::Taken(at)) => {
+                step.count(Metric::Duplicates);
+                return self.taken_before(at, step);
+            }
             None => {}
         }
         if step.settings().local.is_some() {
@@ -183,12 +188,21 @@ impl Submission {
         false
     }
 
+    /// Another node took it, or this one before its last start: that is reported again.
+    fn taken_before(&mut self, at: Time, step: &mut Step<'_>) -> bool {
+        let local = step.settings().local.as_ref();
+        let report = local.and_then(|it| it.submit_report(None, at));
+        let read = Message::read(&self.message.body).ok();
+        let body = read.and_then(|it| written(&it.answer(None, report.as_deref())));
+        body.is_none_or(|body| self.reported(body, step))
+    }
+
     /// What it costs: one message for whom it says.
     fn charge(&self, subscriber: Msisdn) -> Charge {
         let read = Message::read(&self.message.body).ok();
         let tpdu = read.as_ref().and_then(|it| it.tpdu_kind()?.read(it.user_data?).ok());
-        let to = tpdu.and_then(|it| Some(it.address()?.text()));
-        Charge { subscriber, imsi: self.imsi.clone(), to, messages: 1 }
+        let other = tpdu.and_then(|it| Some(it.address()?.text()));
+        Charge { subscriber, imsi: self.imsi.clone(), other, messages: 1, is_delivery: false }
     }
 
     /// Whether it is being debited now.
@@ -221,7 +235,7 @@ impl Submission {
         self.message.body = body;
         let stored = match made {
             Some(Ok(mut stored)) => {
-                stored.trail = self.message.trail;
+                (stored.trail, stored.sum) = (self.message.trail, self.sum);
                 stored
             }
             Some(Err(Kept::Cause(cause))) => return self.refused(cause, None, step),
@@ -406,7 +420,16 @@ fn stored_of(
         received: step.now,
         until: local.until(Some(&submit), step.now),
         trail: 0,
+        sum: 0,
     })
+}
+
+/// A sum of what a message is known by when it comes again: the same at every node and after every
+/// start, and nobody can make another message that has it.
+pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
+    let [who, what] = parts;
+    let digest = Sha256::new().chain_update(who).chain_update([0]).chain_update(what).finalize();
+    digest.iter().take(8).fold(0, |sum, octet| sum << 8 | u64::from(*octet))
 }
 
 fn written(message: &Message<'_>) -> Option<Vec<u8>> {

@@ -13,6 +13,7 @@ use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
+use crate::submission::sum_of;
 use mapsms::identity::Msisdn;
 use sms::{Address, Cause};
 use smsdiameter::Charge;
@@ -45,6 +46,8 @@ pub struct Text {
     to: Option<Msisdn>,
     trail: u64,
     account: Account,
+    /// What tells it from other texts; zero: nothing does.
+    sum: u64,
     /// Parts that have a place and are not stored yet, the first of them being stored now.
     parts: VecDeque<(u64, Stored)>,
     /// Parts that are stored. They wait from then on when all are.
@@ -71,7 +74,8 @@ impl Text {
     fn new(asker: Asker, to: Option<Msisdn>, trail: u64) -> Self {
         let (parts, stored) = (VecDeque::new(), Vec::new());
         let account = Account::default();
-        Self { asker, sender: None, to, trail, account, parts, stored, state: State::Begun }
+        let state = State::Begun;
+        Self { asker, sender: None, to, trail, account, sum: 0, parts, stored, state }
     }
 
     /// Its trail.
@@ -121,7 +125,7 @@ impl Text {
     }
 
     fn whose(&mut self, known: Option<Msisdn>, step: &mut Step<'_>) -> bool {
-        let Asker::Terminal { message, .. } = &self.asker else { return true };
+        let Asker::Terminal { message, transaction } = &self.asker else { return true };
         let asserted = || message.asserted.iter().find_map(|it| step.settings().msisdn_of(it));
         let Some(sender) = known.or_else(asserted) else {
             return self.refused(403, "the sender has no number", step);
@@ -129,6 +133,15 @@ impl Text {
         if !step.shared.senders.admit(step.now, &sender) {
             step.count(Metric::Limited);
             return self.refused(503, "the sender sends too many", step);
+        }
+        let whose = message.asserted.first().map(String::as_str).unwrap_or_default();
+        let request = [whose, &message.call_id].join("\0");
+        self.sum = sum_of([request.as_bytes(), &message.body]);
+        if step.shared.senders.taken_at(self.sum).is_some() {
+            // Whoever had the rows before did not get to say so.
+            step.count(Metric::Duplicates);
+            step.respond(*transaction, 202);
+            return true;
         }
         self.sender = Some(sender);
         self.state = State::Whom;
@@ -167,7 +180,8 @@ impl Text {
             return false;
         }
         let until = local.until(None, step.now);
-        for tpdu in tpdus {
+        let last = tpdus.len() - 1;
+        for (at, tpdu) in tpdus.into_iter().enumerate() {
             let Some(number) = step.reserve(&to, self.sender.as_ref()) else {
                 return self.refused(503, "too many messages wait", step);
             };
@@ -180,6 +194,8 @@ impl Text {
                 received: step.now,
                 until,
                 trail: self.trail,
+                // The others were stored before it: with the last one it is taken.
+                sum: if at == last { self.sum } else { 0 },
             };
             self.parts.push_back((number, stored));
         }
@@ -191,8 +207,8 @@ impl Text {
     fn is_charged_first(&mut self, to: &Msisdn, messages: usize, step: &mut Step<'_>) -> bool {
         let Some(subscriber) = self.sender.clone() else { return false };
         let messages = u32::try_from(messages).unwrap_or(u32::MAX);
-        let to = Some(to.digits().to_owned());
-        let charge = Charge { subscriber, imsi: None, to, messages };
+        let other = Some(to.digits().to_owned());
+        let charge = Charge { subscriber, imsi: None, other, messages, is_delivery: false };
         let is_asked = self.account.debit(charge, step);
         if is_asked {
             self.state = State::Charging;

@@ -39,6 +39,9 @@ pub struct Stored {
     pub until: Time,
     /// Its trail in the service assurance.
     pub trail: u64,
+    /// What tells it from other messages of its sender's, so that it is known when it comes again
+    /// after the node that took it has died; zero: nothing does.
+    pub sum: u64,
 }
 
 impl core::fmt::Debug for Stored {
@@ -81,6 +84,15 @@ struct Queue {
     due: Time,
     failures: u32,
     why: &'static str,
+}
+
+/// How often a receiver was tried in vain, and when next: what the plan goes on with elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Failures in a row.
+    pub failures: u32,
+    /// When it is tried next.
+    pub due: Time,
 }
 
 /// A message that waits, as it is shown.
@@ -176,11 +188,11 @@ impl Centre {
     /// A message was stored, and takes its place; its receiver is tried at once.
     pub fn insert(&mut self, number: u64, stored: Stored, now: Time) {
         self.release(&stored.to, stored.sender.as_ref());
-        self.restore(number, stored, now);
+        self.restore(number, stored, now, None);
     }
 
-    /// A message stood in the store already.
-    pub fn restore(&mut self, number: u64, stored: Stored, now: Time) {
+    /// A message stood in the store already, and its receiver was tried in vain by whoever had it.
+    pub fn restore(&mut self, number: u64, stored: Stored, now: Time, retry: Option<Retry>) {
         self.last = self.last.max(number);
         let (to, sender) = (stored.to.clone(), stored.sender.clone());
         self.expiries.insert((stored.until, number));
@@ -192,24 +204,34 @@ impl Centre {
             self.senders.take(sender, 1, usize::MAX);
         }
         let is_new = !self.queues.contains_key(&to);
+        let Retry { failures, due } = retry.unwrap_or(Retry { failures: 0, due: now });
         let queue = self.queues.entry(to.clone()).or_insert_with(|| Queue {
             numbers: VecDeque::new(),
             is_under_way: false,
             is_reachable: false,
-            due: now,
-            failures: 0,
+            due,
+            failures,
             why: "it is due",
         });
         queue.numbers.push_back(number);
-        if queue.is_under_way {
+        if queue.is_under_way || !is_new && retry.is_some() {
+            return;
+        }
+        if is_new {
+            self.due.insert((due, to));
             return;
         }
         // One more is a reason to try: its sender expects it to be delivered at once.
-        if !is_new {
-            self.due.remove(&(queue.due, to.clone()));
-            queue.due = now;
-        }
+        self.due.remove(&(queue.due, to.clone()));
+        queue.due = now;
         self.due.insert((now, to));
+    }
+
+    /// How often a receiver was tried in vain; none: never since it was reached.
+    #[must_use]
+    pub fn retry(&self, to: &Msisdn) -> Option<Retry> {
+        let queue = self.queues.get(to).filter(|it| it.failures > 0)?;
+        Some(Retry { failures: queue.failures, due: queue.due })
     }
 
     /// A message is under way since before, from another node. False: it is not the first of its
@@ -461,6 +483,7 @@ mod tests {
             received: Time::ZERO,
             until,
             trail: 1,
+            sum: 0,
         }
     }
 

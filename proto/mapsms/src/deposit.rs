@@ -162,6 +162,7 @@ impl Local {
             received: now,
             until: now + self.validity,
             trail: of.trail,
+            sum: 0,
         })
     }
 }
@@ -262,6 +263,7 @@ mod tests {
             received: now,
             until: now,
             trail: 3,
+            sum: 0,
         };
         let report = local().status_report(&of, Status::ValidityExpired, now).unwrap();
         let read = Kind::StatusReport.read(&report.tpdu).unwrap();

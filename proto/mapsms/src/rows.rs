@@ -1,9 +1,9 @@
 //! Keys and rows as octets, for whoever keeps them: tagged fields behind a letter that says which.
 //! A reader skips what it does not know.
 
-use crate::centre::Stored;
+use crate::centre::{Retry, Stored};
 use crate::identity::{Imsi, Msisdn};
-use crate::store::{Correlation, Flight, Form, Key, Row, Subscriber, Waiting};
+use crate::store::{Correlation, Done, Flight, Form, Key, Row, Subscriber, Waiting};
 use machine::Time;
 use wire::field::{self, Fields};
 
@@ -26,11 +26,22 @@ const UNTIL: u8 = 16;
 const TRAIL: u8 = 17;
 const FLOW: u8 = 18;
 const PROOF: u8 = 19;
+const SUM: u8 = 20;
+const IS_DEBITED: u8 = 21;
+const ASKER: u8 = 22;
+const FAILURES: u8 = 23;
+const DUE: u8 = 24;
 
 /// The letter of keys of messages.
 pub const MESSAGES: &[u8] = b"m";
 /// The letter of keys of subscribers.
 pub const SUBSCRIBERS: &[u8] = b"s";
+/// The letter of keys of correlation IMSIs.
+pub const CORRELATIONS: &[u8] = b"c";
+/// The letter of keys of who waits for a subscriber.
+pub const WAITING: &[u8] = b"w";
+/// The letter of keys of how subscribers are tried.
+pub const RETRIES: &[u8] = b"r";
 /// The letter of keys of messages under way.
 pub const FLIGHTS: &[u8] = b"f";
 
@@ -45,6 +56,7 @@ impl Key {
             Self::Waiting(msisdn) => (b'w', msisdn.digits().as_bytes().to_vec()),
             Self::Message(number) => (b'm', number.to_be_bytes().to_vec()),
             Self::Flight(number) => (b'f', number.to_be_bytes().to_vec()),
+            Self::Retry(msisdn) => (b'r', msisdn.digits().as_bytes().to_vec()),
         };
         [&[letter][..], &rest].concat()
     }
@@ -61,6 +73,7 @@ impl Key {
             b'w' => Msisdn::of(text()?).map(Self::Waiting),
             b'm' => Some(Self::Message(u64::from_be_bytes(rest.try_into().ok()?))),
             b'f' => Some(Self::Flight(u64::from_be_bytes(rest.try_into().ok()?))),
+            b'r' => Msisdn::of(text()?).map(Self::Retry),
             _ => None,
         }
     }
@@ -117,6 +130,19 @@ impl Row {
                 field::bytes(&mut out, REFERENCE, &[row.reference]);
                 field::number(&mut out, FLOW, row.flow);
                 field::bytes(&mut out, PROOF, &row.proof.to_be_bytes());
+                if row.is_debited {
+                    field::bytes(&mut out, IS_DEBITED, &[1]);
+                }
+            }
+            Self::Done(row) => {
+                out.push(b'd');
+                field::bytes(&mut out, SUM, &row.sum.to_be_bytes());
+                field::number(&mut out, RECEIVED, row.received.as_nanos());
+            }
+            Self::Retry(row) => {
+                out.push(b'r');
+                field::number(&mut out, FAILURES, row.failures.into());
+                field::number(&mut out, DUE, row.due.as_nanos());
             }
         }
         out
@@ -149,6 +175,15 @@ impl Row {
                 proof: read.number(PROOF),
                 reference: u8::try_from(read.number(REFERENCE)).ok()?,
                 identity: read.text(IDENTITY)?.to_owned(),
+                is_debited: read.number(IS_DEBITED) == 1,
+            })),
+            b'd' => Some(Self::Done(Done {
+                sum: read.number(SUM),
+                received: Time::from_nanos(read.number(RECEIVED)),
+            })),
+            b'r' => Some(Self::Retry(Retry {
+                failures: u32::try_from(read.number(FAILURES)).ok()?,
+                due: Time::from_nanos(read.number(DUE)),
             })),
             _ => None,
         }
@@ -186,6 +221,9 @@ impl Correlation {
         if let Some(centre) = &self.centre {
             field::bytes(out, CENTRE, centre.digits().as_bytes());
         }
+        if let Some(asker) = &self.asker {
+            field::bytes(out, ASKER, asker.digits().as_bytes());
+        }
         if let Some(imsi) = &self.imsi {
             field::bytes(out, IMSI, imsi.digits().as_bytes());
         }
@@ -196,6 +234,7 @@ impl Correlation {
         Some(Self {
             msisdn: read.msisdn(MSISDN)?,
             centre: read.text(CENTRE).map(Msisdn::of).map_or(Some(None), |it| it.map(Some))?,
+            asker: read.msisdn(ASKER),
             imsi: read.text(IMSI).map(Imsi::of).map_or(Some(None), |it| it.map(Some))?,
             nodes: read.msisdns(NODE)?,
         })
@@ -215,6 +254,9 @@ impl Stored {
         field::number(out, RECEIVED, self.received.as_nanos());
         field::number(out, UNTIL, self.until.as_nanos());
         field::number(out, TRAIL, self.trail);
+        if self.sum != 0 {
+            field::bytes(out, SUM, &self.sum.to_be_bytes());
+        }
     }
 
     fn of(read: &Read<'_>) -> Option<Self> {
@@ -227,6 +269,7 @@ impl Stored {
             received: Time::from_nanos(read.number(RECEIVED)),
             until: Time::from_nanos(read.number(UNTIL)),
             trail: read.number(TRAIL),
+            sum: read.number(SUM),
         })
     }
 }
@@ -246,6 +289,7 @@ mod tests {
             Key::Waiting(number()),
             Key::Message(77),
             Key::Flight(77),
+            Key::Retry(number()),
         ] {
             assert_eq!(Key::of(&key.octets()), Some(key));
         }
@@ -258,8 +302,10 @@ mod tests {
             received: Time::from_millis(5),
             until: Time::from_millis(6),
             trail: u64::MAX,
+            sum: 1,
         };
-        let flight = Flight { flow: 7, proof: 1, reference: 9, identity: "sip:a@x".into() };
+        let identity = "sip:a@x".to_owned();
+        let flight = Flight { flow: 7, proof: 1, reference: 9, identity, is_debited: true };
         let subscriber = Subscriber {
             identity: "sip:a@x".into(),
             s_cscf: "sip:s".into(),
@@ -270,6 +316,7 @@ mod tests {
         let correlation = Correlation {
             msisdn: number(),
             centre: Some(number()),
+            asker: Some(number()),
             imsi: None,
             nodes: vec![number(), number()],
         };
@@ -280,6 +327,8 @@ mod tests {
             Row::Waiting(Waiting { centres: vec![number()], is_full: true }),
             Row::Message(message),
             Row::Flight(flight),
+            Row::Retry(Retry { failures: 3, due: Time::from_millis(9) }),
+            Row::Done(Done { sum: 1 << 63, received: Time::from_millis(5) }),
         ] {
             let octets = row.octets();
             assert_eq!(Row::of(&octets).as_ref(), Some(&row));

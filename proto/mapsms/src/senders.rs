@@ -16,6 +16,8 @@ pub enum Known {
     UnderWay,
     /// It has been reported: that report again.
     Reported(Vec<u8>),
+    /// Another node, or another start of this one, took it then.
+    Taken(Time),
 }
 
 /// Who sends.
@@ -68,6 +70,25 @@ impl Senders {
         None
     }
 
+    /// A message was taken by whoever had the rows before: it is known as one that was taken here.
+    pub fn was_taken(&mut self, now: Time, sum: u64, at: Time) {
+        if sum == 0 || at + self.time <= now || self.due.len() >= REMEMBERED_MAX {
+            return;
+        }
+        self.count += 1;
+        self.seen.insert(sum, (Known::Taken(at), self.count));
+        self.due.push_back((at + self.time, sum, self.count));
+    }
+
+    /// When a message was taken by whoever had the rows before, if it was.
+    #[must_use]
+    pub fn taken_at(&self, sum: u64) -> Option<Time> {
+        match self.seen.get(&sum)?.0 {
+            Known::Taken(at) => Some(at),
+            Known::UnderWay | Known::Reported(_) => None,
+        }
+    }
+
     /// A message failed for a reason that passes: it is new when it comes again.
     pub fn forget(&mut self, sum: u64) {
         self.seen.remove(&sum);
@@ -118,6 +139,21 @@ mod tests {
         senders.reported(7, &[3, 1]);
         assert_eq!(senders.seen(now, 7), Some(Known::Reported(vec![3, 1])));
         assert_eq!(senders.seen(senders.deadline().unwrap(), 7), None);
+    }
+
+    #[test]
+    fn what_another_node_took_is_known_for_as_long_as_what_was_taken_here() {
+        let now = Time::from_millis(20_000);
+        let at = |s: u64| Time::from_millis(s * 1_000);
+        let mut senders = Senders::new(Rate::new(1.0, Some(2)), Duration::from_secs(10));
+        for (sum, taken) in [(1, 10), (2, 11), (0, 12)] {
+            senders.was_taken(now, sum, at(taken));
+        }
+        assert_eq!([0, 1, 2].map(|it| senders.taken_at(it)), [None, None, Some(at(11))]);
+        assert_eq!(senders.seen(now, 2), Some(Known::Taken(at(11))));
+        senders.reported(2, &[3]);
+        assert_eq!(senders.seen(now, 2), Some(Known::Reported(vec![3])));
+        assert_eq!(senders.seen(at(21), 2), None, "its time is over");
     }
 
     #[test]

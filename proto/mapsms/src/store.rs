@@ -1,7 +1,7 @@
 //! The rows that outlive a flow, and the questions to whoever keeps them. A question is an effect,
 //! its answer an input: nothing here waits, and the keeper may be elsewhere.
 
-use crate::centre::Stored;
+use crate::centre::{Retry, Stored};
 use crate::identity::{Imsi, Msisdn, canonical};
 use core::fmt;
 use machine::{Duration, Time};
@@ -23,6 +23,8 @@ pub enum Key {
     Message(u64),
     /// How that message was sent whose report is to come.
     Flight(u64),
+    /// How often the messages for a subscriber were tried in vain.
+    Retry(Msisdn),
 }
 
 impl fmt::Debug for Key {
@@ -34,6 +36,7 @@ impl fmt::Debug for Key {
             Self::Waiting(it) => write!(f, "who waits for {it:?}"),
             Self::Message(number) => write!(f, "message {number}"),
             Self::Flight(number) => write!(f, "message {number} under way"),
+            Self::Retry(it) => write!(f, "how {it:?} is tried"),
         }
     }
 }
@@ -61,6 +64,19 @@ pub enum Row {
     Message(Stored),
     /// How a message was sent whose report is to come.
     Flight(Flight),
+    /// In the place of a message: it is dealt with, and may come again.
+    Done(Done),
+    /// How often the messages for a subscriber were tried in vain.
+    Retry(Retry),
+}
+
+/// A message that is dealt with: should it come again, it is not taken again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// [`Stored::sum`].
+    pub sum: u64,
+    /// When it was taken.
+    pub received: Time,
 }
 
 /// How a message was sent whose report is to come: another node can go on with it.
@@ -74,6 +90,8 @@ pub struct Flight {
     pub reference: u8,
     /// The public user identity that it was sent to.
     pub identity: String,
+    /// It is debited, and to be refunded where it is not delivered.
+    pub is_debited: bool,
 }
 
 /// How a subscriber's terminal takes messages.
@@ -117,6 +135,8 @@ pub struct Correlation {
     pub msisdn: Msisdn,
     /// Which service centre asked: it alone delivers by it.
     pub centre: Option<Msisdn>,
+    /// Whose limit it counts for, by the title of the dialogue.
+    pub asker: Option<Msisdn>,
     /// The subscriber's own IMSI, where the HLR was asked.
     pub imsi: Option<Imsi>,
     /// Where the subscriber is in the circuit-switched network or its like: MSC, SGSN, in the

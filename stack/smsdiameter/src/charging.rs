@@ -1,5 +1,6 @@
-//! Ro (RFC 8506 §6.3, §6.4; TS 32.299 §5.2.2, TS 32.274): each message of a terminal is an
-//! immediate event, debited before it is taken, refunded where it was not.
+//! Ro (RFC 8506 §6.3, §6.4; TS 32.299 §5.2.2, TS 32.274): each message of a terminal, and where
+//! that is wanted each one to a terminal, is an immediate event, debited before it is taken or
+//! delivered, refunded where it was not.
 //!
 //! ```text
 //!   Charge ─→ CCR (EVENT_REQUEST; DIRECT_DEBITING, REFUND_ACCOUNT) ─→ charging system
@@ -27,6 +28,8 @@ const END_USER_IMSI: i32 = 1;
 /// Values of SMS-Node, SM-Message-Type and Address-Type (TS 32.299 §7.2).
 const IP_SM_GW: i32 = 1;
 const SUBMISSION: i32 = 0;
+/// Of Interface-Type (TS 32.299 §7.2.83): SM-Message-Type has no value for a delivery.
+const MOBILE_TERMINATING: i32 = 2;
 const ADDRESS_MSISDN: i32 = 1;
 const ADDRESS_OTHER: i32 = 6;
 /// Charging of short messages (TS 32.299 §7.1.12, TS 32.274).
@@ -50,6 +53,9 @@ pub struct ChargingKeys {
     /// Rating-Group; absent: none is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating_group: Option<u32>,
+    /// Whether messages to terminals are charged too: their receivers pay.
+    #[serde(default)]
+    pub deliveries: bool,
     /// What becomes of messages while the charging system does not answer, or cannot say.
     #[serde(default)]
     pub on_failure: OnFailure,
@@ -77,10 +83,12 @@ pub struct Charge {
     pub subscriber: Msisdn,
     /// The subscriber's IMSI, where it is known.
     pub imsi: Option<Imsi>,
-    /// Whom the messages are for, as the first of them has it.
-    pub to: Option<String>,
+    /// The other end, as the first of the messages has it: whom they are for, or whose they are.
+    pub other: Option<String>,
     /// Messages.
     pub messages: u32,
+    /// They are delivered to who pays.
+    pub is_delivery: bool,
 }
 
 // Numbers are nothing for logs.
@@ -160,13 +168,25 @@ fn party(out: &mut AvpWriter<'_>, row: &Row, address: &str) {
 
 /// What is said of the messages (TS 32.299 §7.2.201).
 fn information(out: &mut AvpWriter<'_>, charge: &Charge) {
+    let (own, other) = (charge.subscriber.digits(), charge.other.as_deref());
     out.integer(&ro::SMS_NODE, IP_SM_GW);
+    if charge.is_delivery {
+        out.number(&ro::NUMBER_OF_MESSAGES_SENT, charge.messages);
+        out.group(&ro::RECIPIENT_INFO, |out| {
+            out.group(&ro::DESTINATION_INTERFACE, |out| {
+                out.integer(&ro::INTERFACE_TYPE, MOBILE_TERMINATING);
+            });
+            party(out, &ro::RECIPIENT_ADDRESS, own);
+        });
+        other.into_iter().for_each(|it| party(out, &ro::ORIGINATOR_RECEIVED_ADDRESS, it));
+        return;
+    }
     out.integer(&ro::SM_MESSAGE_TYPE, SUBMISSION);
     out.number(&ro::NUMBER_OF_MESSAGES_SENT, charge.messages);
-    if let Some(to) = &charge.to {
+    if let Some(to) = other {
         out.group(&ro::RECIPIENT_INFO, |out| party(out, &ro::RECIPIENT_ADDRESS, to));
     }
-    party(out, &ro::ORIGINATOR_RECEIVED_ADDRESS, charge.subscriber.digits());
+    party(out, &ro::ORIGINATOR_RECEIVED_ADDRESS, own);
 }
 
 impl ChargingKeys {
@@ -287,8 +307,9 @@ mod tests {
         let charge = Charge {
             subscriber: Msisdn::of("447700900123").unwrap(),
             imsi: Imsi::of("234150000000123"),
-            to: Some("447700900999".into()),
+            other: Some("447700900999".into()),
             messages: 3,
+            is_delivery: false,
         };
         let of = Envelope {
             host: "sms1.example",
@@ -317,6 +338,15 @@ mod tests {
                 "\"Rating-Group\":9",
             ] {
                 assert!(json.contains(part), "{part} in {json}");
+            }
+            let delivered = Charge { is_delivery: true, ..charge.clone() };
+            let octets = keys.request(&of, &delivered, is_refund).unwrap();
+            let message = Message::read(&octets).unwrap();
+            dictionary.check(&message).unwrap();
+            json.clear();
+            dictionary.to_json(&message, &mut json).unwrap();
+            for part in ["\"Interface-Type\":\"MOBILE_TERMINATING\"", "Recipient-Address"] {
+                assert!(json.contains(part) && !json.contains("SUBMISSION"), "{part} in {json}");
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::network::{
     routing_invoke, routing_read, routing_value, text_of,
 };
 use crate::world::{ALICE, ALICE_IMSI, ALICE_NUMBER, World, network, settings, suppressed};
+use ipsmgw::store::{Key, Row};
 use ipsmgw::{Imsi, In, Metric, Network, Route, Sending, Settings, Way};
 use machine::Duration;
 use map::{Context, Error, Operation};
@@ -14,7 +15,7 @@ use tcap::codec::{InvokeProblem, Problem};
 use tcu::{Code, Component, Indication, Portion, Request};
 
 /// Routing information is asked for; the HLR knows an MSC, if it is asked.
-fn routed(world: &mut World, dialogue: u64) -> (Vec<u8>, String) {
+pub fn routed(world: &mut World, dialogue: u64) -> (Vec<u8>, String) {
     let invoke = routing_invoke(ALICE_NUMBER);
     world.peer_begins(dialogue, portion(Context::ShortMsgGateway, 3, vec![invoke]));
     if let Some(asked) = world.begun() {
@@ -28,13 +29,13 @@ fn routed(world: &mut World, dialogue: u64) -> (Vec<u8>, String) {
     }
 }
 
-fn delivered(world: &mut World, dialogue: u64, imsi: &[u8], text: &str) {
+pub fn delivered(world: &mut World, dialogue: u64, imsi: &[u8], text: &str) {
     let invoke = deliver_invoke(imsi, &deliver("447700900999", text), 3);
     world.peer_begins(dialogue, portion(Context::ShortMsgMtRelay, 3, vec![invoke]));
 }
 
 /// The last MESSAGE, and the RP message in it.
-fn sent(world: &World) -> (Sending, u8, String) {
+pub fn sent(world: &World) -> (Sending, u8, String) {
     let sending = world.sent.last().unwrap().clone();
     let message = Message::read(sending.body.octets()).unwrap();
     assert_eq!((message.kind, message.originator), (Kind::DataToTerminal, number(CENTRE)));
@@ -43,18 +44,18 @@ fn sent(world: &World) -> (Sending, u8, String) {
     (sending, reference, text)
 }
 
-fn taken(world: &mut World, sending: &Sending) {
+pub fn taken(world: &mut World, sending: &Sending) {
     world.step(In::Response { number: sending.number, status: 202 });
 }
 
 /// Alice reports.
-fn reports(world: &mut World, sending: &Sending, reference: u8, cause: Option<Cause>) {
+pub fn reports(world: &mut World, sending: &Sending, reference: u8, cause: Option<Cause>) {
     let data = Message::new(Kind::DataToTerminal, reference);
     let call_id = format!("{}@gw.example.org", sending.call_id);
     world.message(90, Some(&call_id), &data.answer(cause.map(Failure::of), Some(&[0, 0])));
 }
 
-fn code_of(components: &[Component]) -> Option<Error> {
+pub fn code_of(components: &[Component]) -> Option<Error> {
     match &components[0] {
         Component::Error { code: Code::Local(code), .. } => Error::of(*code),
         _ => None,
@@ -332,4 +333,22 @@ fn a_full_table_refuses_and_loses_nothing_that_it_took() {
     }
     assert_eq!(world.sent.len(), 2);
     assert_eq!(world.gateway.metrics().read(Metric::Overload), 2);
+}
+
+#[test]
+fn what_was_given_out_before_a_start_is_given_out_again_and_counts_for_who_asked() {
+    let mut world = World::registered();
+    let (imsi, _) = routed(&mut world, 1);
+    let mut other = World::registered();
+    let seeds = ipsmgw::Seeds { proofs: [8; 16], correlations: [9; 16], share: (0, 1) };
+    other.gateway.begin_anew(seeds, other.now);
+    other.step(In::Connected(true));
+    let given = world.store.iter().find_map(|it| match it {
+        (Key::Correlation(imsi), Row::Correlation(row)) => Some((imsi.clone(), row.clone())),
+        _ => None,
+    });
+    let (own, row) = given.unwrap();
+    assert_eq!(row.asker.as_ref().map(|it| it.digits()), Some(CENTRE));
+    other.step(In::Given(own, row, other.now + Duration::from_secs(60)));
+    assert_eq!(routed(&mut other, 1).0, imsi);
 }

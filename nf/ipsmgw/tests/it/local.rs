@@ -337,7 +337,7 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
     world.step(In::NextHop);
     assert_eq!(delivered(&mut world, BOB).2[1..], stored.tpdu[1..]);
     let mut other = World::new(local());
-    other.step(In::Restored { number, stored, flight: None });
+    other.step(In::Restored { number, stored, flight: None, retry: None });
     assert_eq!(other.gateway.waiting(), (1, 1));
     register(&mut other, (BOB, BOB_NUMBER), true, 3_600);
     let it = delivered(&mut other, BOB);
@@ -367,7 +367,7 @@ fn taken_over() -> (World, (String, u8, Vec<u8>)) {
     else {
         panic!()
     };
-    other.step(In::Restored { number, stored, flight: Some(flight) });
+    other.step(In::Restored { number, stored, flight: Some(flight), retry: None });
     assert_eq!((other.sent.len(), other.gateway.waiting()), (0, (1, 1)), "it is under way");
     (other, sent)
 }
@@ -393,4 +393,37 @@ fn a_message_that_another_node_sent_and_nobody_reports_is_sent_again_at_once() {
     reports(&mut world, BOB, &sent, None);
     assert!(world.idle() && world.gateway.waiting() == (0, 0));
     assert!(!world.store.iter().any(|it| matches!(it.0, Key::Flight(_))));
+}
+
+#[test]
+fn the_plan_of_a_receiver_goes_on_where_another_node_left_it() {
+    let mut settings = local();
+    settings.local.iter_mut().for_each(|it| it.has_standby = true);
+    let mut world = World::new(settings.clone());
+    let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
+    world.step(In::Operator { ticket: 1, to, from: None, text });
+    world.pass(Duration::from_secs(61));
+    let mut other = World::new(settings);
+    (other.now, other.store) = (world.now, world.store);
+    let (mut message, mut plan) = (None, None);
+    for (key, row) in other.store.iter() {
+        match (key, row) {
+            (Key::Message(number), Row::Message(stored)) => {
+                message = Some((*number, stored.clone()));
+            }
+            (Key::Retry(_), Row::Retry(retry)) => plan = Some(*retry),
+            _ => {}
+        }
+    }
+    let ((number, stored), retry) = message.zip(plan).unwrap();
+    assert_eq!(retry.failures, 2);
+    other.step(In::Restored { number, stored, flight: None, retry: Some(retry) });
+    let waits = |world: &World| world.gateway.pending().next().map(|it| (it.failures, it.due));
+    assert_eq!(waits(&other), Some((2, Some(retry.due))));
+    // A registration is a reason to try at once, and what is delivered leaves no plan.
+    register(&mut other, (BOB, BOB_NUMBER), true, 3_600);
+    let it = delivered(&mut other, BOB);
+    reports(&mut other, BOB, &it, None);
+    assert_eq!(waits(&other), None);
+    assert!(!other.store.iter().any(|it| matches!(it.0, Key::Retry(_))));
 }

@@ -10,6 +10,7 @@ mod home;
 mod informed;
 mod local;
 mod network;
+mod pairs;
 mod probes;
 mod registrations;
 mod shards;

@@ -240,6 +240,7 @@ fn a_centre_whose_number_is_none_of_the_world_is_given_no_correlation() {
         centre: None,
         imsi: None,
         nodes: Vec::new(),
+        asker: None,
     };
     let national = sms::RpAddress::of(&[0xa1, 0x77, 0x00]).unwrap();
     assert!(!none.is_of(national) && !none.is_of(number(CENTRE)));

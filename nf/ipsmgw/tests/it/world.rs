@@ -46,6 +46,12 @@ pub fn settings() -> Settings {
     }
 }
 
+/// What stands behind the head of a message of SIP.
+pub fn of_octets(octets: &[u8]) -> &[u8] {
+    let at = octets.windows(4).position(|it| it == b"\r\n\r\n");
+    at.map(|at| &octets[at + 4..]).unwrap_or_default()
+}
+
 pub fn network() -> Network {
     Network {
         numbers: vec!["4477".into()],
