@@ -1,4 +1,5 @@
-//! What a core with terminals sends to both nodes of a pair, and what it is owed: who was answered,
+//! What a core with terminals sends to both nodes of a pair, or to several that share a ring, and
+//! what it is owed: who was answered,
 //! which messages were acknowledged, how often each was delivered.
 
 use crate::map_texts::{Heard, heard, session_of, submission_to};
@@ -12,8 +13,6 @@ use std::time::{Duration, Instant};
 /// A request that is not answered is said again so soon (RFC 3261 T1), and so often.
 const AGAIN: Duration = Duration::from_millis(500);
 const TRIES_MAX: u8 = 12;
-/// What need not be on disk at once is there within this.
-const ON_DISK: Duration = Duration::from_millis(50);
 const DATAGRAM_MAX: usize = 65_536;
 /// Datagrams that one turn takes.
 const PER_TURN: usize = 4_096;
@@ -23,14 +22,16 @@ const PER_TURN: usize = 4_096;
 enum What {
     Register(String),
     Submit,
-    /// The delivery report of a message.
-    Report(u64),
+    /// The delivery report of a message, and the node that had sent that.
+    Report(u64, SocketAddr),
 }
 
 #[derive(Debug)]
 struct Waiting {
     what: What,
     octets: Vec<u8>,
+    /// Whom it goes to; none: to all.
+    to: Option<SocketAddr>,
     first: Instant,
     again: Instant,
     tries: u8,
@@ -42,8 +43,9 @@ struct Text {
     is_acknowledged: bool,
     /// MESSAGEs that brought it.
     deliveries: u32,
-    /// When a report of it was answered, and whether another one brought it after that.
-    reported: Option<Instant>,
+    /// A report of it was answered by the node that had sent it, in the same life; and another
+    /// MESSAGE brought it after that.
+    is_reported: bool,
     came_reported: bool,
 }
 
@@ -53,25 +55,18 @@ pub(crate) struct Book {
     waiting: HashMap<u64, Waiting>,
     registered: BTreeSet<String>,
     texts: BTreeMap<u64, Text>,
-    /// Submissions by the numbers of their requests.
-    submitted: HashMap<u64, u64>,
+    /// Submissions by the numbers of their requests: when they began.
+    submitted: HashMap<u64, Instant>,
+    /// When sessions began that were refused, or that nobody answered.
+    failed: Vec<Instant>,
     killed: Option<Instant>,
     served: Option<Instant>,
-    /// From when on both nodes were killed, and when both were gone.
-    all_killed: Option<(Instant, Instant)>,
 }
 
 impl Book {
     /// A node was killed then.
     pub(crate) fn killed(&mut self, at: Instant) {
         (self.killed, self.served) = (Some(at), None);
-    }
-
-    /// Both were, from then until now.
-    pub(crate) fn all_killed(&mut self, from: Instant) {
-        let gone = Instant::now();
-        self.all_killed = Some((from, gone));
-        self.killed(gone);
     }
 
     /// From then until a request was answered that was sent later.
@@ -109,29 +104,40 @@ impl Book {
         (twice.clone().count(), twice.filter(|it| it.came_reported).count())
     }
 
+    /// Sessions that were refused or that nobody answered, of those that began before `from`, and
+    /// of those that began then or later.
+    pub(crate) fn failed(&self, from: Option<Instant>) -> (usize, usize) {
+        let (later, before): (Vec<_>, Vec<_>) =
+            self.failed.iter().partition(|it| from.is_none_or(|from| **it >= from));
+        (before.len(), later.len())
+    }
+
     /// A request was answered for good.
-    fn ends(&mut self, now: Instant, number: u64, status: u16) {
+    fn ends(&mut self, now: Instant, number: u64, (status, by): (u16, SocketAddr)) {
         let Some(it) = self.waiting.remove(&number) else { return };
         if self.killed.is_some_and(|killed| it.first > killed) && self.served.is_none() {
             self.served = Some(now);
         }
         match it.what {
             What::Register(digits) if status == 200 => drop(self.registered.insert(digits)),
-            What::Report(text) if status < 300 => {
-                self.texts.entry(text).or_default().reported = Some(now);
+            What::Register(_) => self.failed.push(it.first),
+            What::Submit if status >= 300 => self.failed.push(it.first),
+            // Else it was under way when a node died.
+            What::Report(text, from)
+                if status < 300
+                    && from == by
+                    && self.killed.is_none_or(|killed| it.first > killed) =>
+            {
+                self.texts.entry(text).or_default().is_reported = true;
             }
-            What::Register(_) | What::Report(_) | What::Submit => {}
+            What::Report(..) | What::Submit => {}
         }
     }
 
     fn comes(&mut self, text: u64) {
         let it = self.texts.entry(text).or_default();
         it.deliveries += 1;
-        // What is taken out is on disk a little later: with both nodes it may be forgotten.
-        let is_excused = |it: Instant| {
-            self.all_killed.is_some_and(|(from, gone)| it + ON_DISK > from && it <= gone)
-        };
-        it.came_reported |= it.reported.is_some_and(|it| !is_excused(it));
+        it.came_reported |= it.is_reported;
     }
 }
 
@@ -140,7 +146,9 @@ pub(crate) struct Core {
     pub(crate) book: Book,
     socket: UdpSocket,
     own: SocketAddr,
-    nodes: [SocketAddr; 2],
+    nodes: Vec<SocketAddr>,
+    /// Each request goes to one of them, in turn.
+    is_spread: bool,
     subscribers: u32,
     /// Those who register while messages are sent.
     newcomers: u32,
@@ -153,16 +161,31 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// One whose requests go to both nodes of a pair.
     pub(crate) fn new(
         socket: UdpSocket,
         nodes: [SocketAddr; 2],
         subscribers: u32,
     ) -> anyhow::Result<Self> {
+        Self::of(socket, nodes.to_vec(), subscribers)
+    }
+
+    /// One whose requests go to nodes that share their rows, to each in turn.
+    pub(crate) fn spread(
+        socket: UdpSocket,
+        nodes: Vec<SocketAddr>,
+        subscribers: u32,
+    ) -> anyhow::Result<Self> {
+        Ok(Self { is_spread: true, ..Self::of(socket, nodes, subscribers)? })
+    }
+
+    fn of(socket: UdpSocket, nodes: Vec<SocketAddr>, subscribers: u32) -> anyhow::Result<Self> {
         Ok(Self {
             book: Book::default(),
             own: socket.local_addr()?,
             socket,
             nodes,
+            is_spread: false,
             subscribers,
             newcomers: 0,
             numbers: 0,
@@ -183,14 +206,21 @@ impl Core {
 
     fn ask(&mut self, number: u64, what: What, octets: Vec<u8>) {
         let first = Instant::now();
-        self.says(&octets);
+        let at = usize::try_from(number).unwrap_or_default() % self.nodes.len();
+        let to = match what {
+            _ if !self.is_spread => None,
+            What::Report(_, from) => Some(from),
+            What::Register(_) | What::Submit => Some(self.nodes[at]),
+        };
+        self.says(&octets, to);
         let again = first + AGAIN;
-        self.book.waiting.insert(number, Waiting { what, octets, first, again, tries: 1 });
+        self.book.waiting.insert(number, Waiting { what, octets, to, first, again, tries: 1 });
     }
 
-    /// To both: the one that stands by takes nothing.
-    fn says(&self, octets: &[u8]) {
-        for node in self.nodes {
+    /// To one, or to both of a pair: the one that stands by takes nothing.
+    fn says(&self, octets: &[u8], to: Option<SocketAddr>) {
+        let all = self.nodes.iter().filter(|it| to.is_none_or(|to| to == **it));
+        for node in all {
             // One that is gone takes nothing either.
             let _ = self.socket.send_to(octets, node);
         }
@@ -212,7 +242,7 @@ impl Core {
         let body = submission_to(number, &Self::digits(to));
         let mut octets = Vec::new();
         message(number, self.own, &Self::digits(from), None, &body, &mut octets);
-        self.book.submitted.insert(number, number);
+        self.book.submitted.insert(number, Instant::now());
         self.ask(number, What::Submit, octets);
     }
 
@@ -283,15 +313,22 @@ impl Core {
     }
 
     fn says_again(&mut self, now: Instant) {
-        self.book.waiting.retain(|_, it| it.tries < TRIES_MAX || it.again > now);
+        let Book { waiting, failed, .. } = &mut self.book;
+        waiting.retain(|_, it| {
+            let is_over = it.tries >= TRIES_MAX && it.again <= now;
+            if is_over {
+                failed.push(it.first);
+            }
+            !is_over
+        });
         let due = self.book.waiting.values_mut().filter(|it| it.again <= now);
-        let again: Vec<Vec<u8>> = due
+        let again: Vec<_> = due
             .map(|it| {
                 (it.again, it.tries) = (now + AGAIN, it.tries + 1);
-                it.octets.clone()
+                (it.octets.clone(), it.to)
             })
             .collect();
-        again.iter().for_each(|it| self.says(it));
+        again.iter().for_each(|(octets, to)| self.says(octets, *to));
     }
 
     fn hears(&mut self, octets: &[u8], from: SocketAddr) {
@@ -299,7 +336,7 @@ impl Core {
         if let Some(status) = read.status() {
             let number = read.header(Header::CallId).and_then(number_of);
             if let Some(number) = number.filter(|_| status >= 200) {
-                self.book.ends(Instant::now(), number, status);
+                self.book.ends(Instant::now(), number, (status, from));
             }
             return;
         }
@@ -314,9 +351,15 @@ impl Core {
         match heard(rp) {
             Some(Heard::Report(is_taken)) => {
                 let answers = read.first(Header::InReplyTo).and_then(number_of);
-                let text = answers.and_then(|it| self.book.submitted.get(&it).copied());
-                if let Some(text) = text.filter(|_| is_taken) {
-                    self.book.texts.entry(text).or_default().is_acknowledged = true;
+                let Some((text, began)) = answers.and_then(|it| {
+                    let began = self.book.submitted.get(&it)?;
+                    Some((it, *began))
+                }) else {
+                    return;
+                };
+                match is_taken {
+                    true => self.book.texts.entry(text).or_default().is_acknowledged = true,
+                    false => self.book.failed.push(began),
                 }
             }
             Some(Heard::Message(report)) => {
@@ -325,7 +368,7 @@ impl Core {
                 self.book.comes(text);
                 let (number, mut out) = (self.number(), Vec::new());
                 message(number, self.own, digits, Some(&call_id), &report, &mut out);
-                self.ask(number, What::Report(text), out);
+                self.ask(number, What::Report(text, from), out);
             }
             None => {}
         }

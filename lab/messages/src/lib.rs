@@ -7,6 +7,7 @@
 //!   core 0, the lab                            core 1                   core 0
 //!
 //!   Core: S-CSCF with terminals ══ SIP, UDP ══ node a ⇄ node b: a pair with its own centre
+//!                               ══ SIP, UDP ══ gateways with a ring of Cassandra
 //! ```
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod gateway;
 mod load;
 mod map_texts;
 mod nodes;
+mod ring;
 mod sip_texts;
 
 use report::{Experiment, Takes};
@@ -34,6 +36,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
         "ipsmgw-failover",
         "what a pair of short message gateways keeps when a node, or both, are killed",
         failover::run,
+    )
+    .taking(&[Takes::Plane, Takes::Binary]),
+    Experiment::new(
+        "ipsmgw-ring",
+        "what gateways with a ring of Cassandra keep when a node of the ring is killed",
+        ring::run,
     )
     .taking(&[Takes::Plane, Takes::Binary]),
 ];

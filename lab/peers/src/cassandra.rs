@@ -5,14 +5,18 @@
 
 use crate::jars::jars;
 use crate::process::{Process, ProcessSpec};
+use anyhow::Context as _;
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const VERSION: &str = "cassandra-5.0.4";
 const POM: &str = include_str!("../cassandra/pom.xml");
+const KEYS: &str = include_str!("../cassandra/keys.py");
 const MAIN: &str = "org.apache.cassandra.service.CassandraDaemon";
 /// For a node to answer, however busy this machine is.
 const START: Duration = Duration::from_secs(180);
@@ -48,7 +52,7 @@ const QUICK: [&str; 8] = [
 ];
 
 /// Where a node stands.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CassandraSpec {
     /// Its address.
     pub address: IpAddr,
@@ -60,6 +64,17 @@ pub struct CassandraSpec {
     pub seed: IpAddr,
     /// Whether it wants to be told a user and a password: `cassandra`, both.
     pub has_users: bool,
+    /// Keys by which it speaks TLS with those who begin with it, and in clear with others.
+    pub tls: Option<CassandraTls>,
+}
+
+/// Files in PEM form.
+#[derive(Debug, Clone)]
+pub struct CassandraTls {
+    /// The node's private key, and its certificate behind it.
+    pub node: PathBuf,
+    /// The authority of those who connect: they have to show a certificate.
+    pub roots: PathBuf,
 }
 
 /// A node; it ends with the handle.
@@ -67,8 +82,9 @@ pub struct CassandraSpec {
 pub struct Cassandra {
     /// Where it answers CQL.
     pub at: SocketAddr,
+    spec: CassandraSpec,
     process: Process,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Cassandra {
@@ -78,13 +94,59 @@ impl Cassandra {
     /// When its jars cannot be had, Java is missing, or it does not start.
     pub fn start(spec: &CassandraSpec) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let program = ProcessSpec::new("cassandra", "java", folder.path());
-        let process = Process::start(&program.with(words(spec, folder.path())?))?;
+        let process = launch(spec, folder.path())?;
         let at = SocketAddr::new(spec.address, spec.port);
-        let mut node = Self { at, process, _folder: folder };
-        let answers = || TcpStream::connect_timeout(&at, CONNECT).is_ok();
-        node.process.wait_until(START, answers)?;
+        let mut node = Self { at, spec: spec.clone(), process, folder };
+        node.wait()?;
         Ok(node)
+    }
+
+    fn wait(&mut self) -> anyhow::Result<()> {
+        let at = self.at;
+        let answers = || TcpStream::connect_timeout(&at, CONNECT).is_ok();
+        self.process.wait_until(START, answers)
+    }
+
+    /// It dies where it stands (`kill -9`).
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// It begins again with what it has on disk; [`Cassandra::wait_again`] waits until it answers.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn begin_again(&mut self) -> anyhow::Result<()> {
+        self.process = launch(&self.spec, self.folder.path())?;
+        Ok(())
+    }
+
+    /// Waits until it answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn wait_again(&mut self) -> anyhow::Result<()> {
+        self.wait()
+    }
+
+    /// The keys of the rows of a table of a keyspace, as cassandra-driver reads them at QUORUM.
+    ///
+    /// # Errors
+    /// It is not installed, or does not read them.
+    pub fn keys(&self, keyspace: &str, table: &str) -> anyhow::Result<BTreeSet<Vec<u8>>> {
+        let mut command = Command::new("/usr/bin/python3");
+        let (address, port) = (self.at.ip().to_string(), self.at.port().to_string());
+        command.args(["-c", KEYS, &address, &port, keyspace, table]).stdin(Stdio::null());
+        let output = command.output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "cassandra-driver (make setup): {errors}");
+        let read = |line: &str| {
+            let pairs = line.as_bytes().chunks(2);
+            let octets = pairs.map(|it| u8::from_str_radix(str::from_utf8(it).ok()?, 16).ok());
+            octets.collect::<Option<Vec<u8>>>()
+        };
+        let lines = String::from_utf8_lossy(&output.stdout);
+        lines.lines().map(|it| read(it).context("it is no key")).collect()
     }
 
     /// Stops it where it stands: its connections stay, and nothing is answered.
@@ -126,6 +188,11 @@ fn stops(rest: &str) -> bool {
     rest.trim_start().starts_with('T')
 }
 
+fn launch(spec: &CassandraSpec, folder: &Path) -> anyhow::Result<Process> {
+    let program = ProcessSpec::new("cassandra", "java", folder);
+    Process::start(&program.with(words(spec, folder)?))
+}
+
 /// The words behind `java`; its files are in `folder`.
 fn words(spec: &CassandraSpec, folder: &Path) -> anyhow::Result<Vec<String>> {
     let jars = jars(VERSION, POM)?;
@@ -158,6 +225,17 @@ fn settings(spec: &CassandraSpec, folder: &Path) -> String {
         true => "authenticator: PasswordAuthenticator\nauthorizer: CassandraAuthorizer\n",
         false => "",
     };
+    let tls = spec.tls.as_ref().map(|CassandraTls { node, roots }| {
+        format!(
+            "client_encryption_options:\n  enabled: true\n  optional: true\n  \
+             require_client_auth: true\n  keystore: {}\n  truststore: {}\n  \
+             ssl_context_factory:\n    class_name: \
+             org.apache.cassandra.security.PEMBasedSslContextFactory\n",
+            node.display(),
+            roots.display()
+        )
+    });
+    let tls = tls.unwrap_or_default();
     format!(
         "cluster_name: tandem\nnum_tokens: 16\npartitioner: \
          org.apache.cassandra.dht.Murmur3Partitioner\nlisten_address: {address}\n\
@@ -167,7 +245,7 @@ fn settings(spec: &CassandraSpec, folder: &Path) -> String {
          memtable_offheap_space: 64MiB\nendpoint_snitch: SimpleSnitch\n\
          data_file_directories: [{folder}/data]\ncommitlog_directory: {folder}/log\n\
          saved_caches_directory: {folder}/caches\nhints_directory: {folder}/hints\n\
-         cdc_raw_directory: {folder}/cdc\n{users}seed_provider:\n  - class_name: \
+         cdc_raw_directory: {folder}/cdc\n{users}{tls}seed_provider:\n  - class_name: \
          org.apache.cassandra.locator.SimpleSeedProvider\n    parameters:\n      - seeds: \
          \"{seed}:{storage_port}\"\n"
     )

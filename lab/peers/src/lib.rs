@@ -21,7 +21,7 @@ mod sipp;
 mod talk;
 mod tsctp;
 
-pub use cassandra::{Cassandra, CassandraSpec};
+pub use cassandra::{Cassandra, CassandraSpec, CassandraTls};
 pub use guest::{GUEST_ADDRESSES, GUEST_CONTROL, GUEST_WIRES, Guest, HOST_CONTROL, guest_mac};
 pub use jss7::{Jss7, Jss7Spec, Passed, java};
 pub use kamailio::{Duty, Kamailio, KamailioSpec, TlsFiles};

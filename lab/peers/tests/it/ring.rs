@@ -7,14 +7,70 @@ use crate::world::{LIMITS, World};
 use authentication::Password;
 use keyed::{Answer, Backend, Promise, Question, Ring};
 use machine::Duration;
-use peers::{Cassandra, CassandraSpec, free_port};
+use peers::{Cassandra, CassandraSpec, CassandraTls, free_port};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
+use tls::TlsSpec;
 
 /// How long the ring has for an answer: beside the other tests it takes its time.
 const ANSWER: Duration = Duration::from_secs(10);
 const OWN: &str = "m";
+
+/// Keys of an authority, of the node, and of those who connect.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    folder: PathBuf,
+}
+
+impl Authority {
+    fn new(folder: &Path, name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let folder = folder.join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("roots"), params.self_signed(&key).unwrap().pem()).unwrap();
+        Self { issuer: Issuer::new(params, key), folder }
+    }
+
+    fn roots(&self) -> PathBuf {
+        self.folder.join("roots")
+    }
+
+    /// The files of a certificate of 127.0.0.1 and of its key, and one with both.
+    fn issue(&self, name: &str) -> [PathBuf; 3] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.subject_alt_names.push(SanType::IpAddress([127, 0, 0, 1].into()));
+        let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
+        let texts = [
+            ("certificate", certificate.clone()),
+            ("key", key.serialize_pem()),
+            ("both", key.serialize_pem() + &certificate),
+        ];
+        texts.map(|(kind, text)| {
+            let path = self.folder.join(format!("{name}.{kind}"));
+            fs::write(&path, text).unwrap();
+            path
+        })
+    }
+}
+
+/// The authority of the node, and another one.
+fn authorities() -> &'static [Authority; 2] {
+    static ALL: OnceLock<([Authority; 2], tempfile::TempDir)> = OnceLock::new();
+    let made = || {
+        let folder = tempfile::tempdir().unwrap();
+        (["ring", "other"].map(|it| Authority::new(folder.path(), it)), folder)
+    };
+    &ALL.get_or_init(made).0
+}
 
 /// One node for all tests; who stops it has it alone.
 fn node() -> &'static RwLock<Cassandra> {
@@ -28,6 +84,10 @@ fn node() -> &'static RwLock<Cassandra> {
             storage_port: port(),
             seed: address,
             has_users: true,
+            tls: Some(CassandraTls {
+                node: authorities()[0].issue("node")[2].clone(),
+                roots: authorities()[0].roots(),
+            }),
         };
         let node = Cassandra::start(&spec).unwrap();
         // It answers before it knows its first user: the ring is connected to again.
@@ -214,4 +274,40 @@ fn the_foreign_driver_reads_every_row() {
     let mut expected: Vec<_> = own.chain(shared).collect();
     expected.sort();
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn by_tls_a_ring_is_spoken_with_whose_certificates_hold_and_to_which_one_is_shown() {
+    let node = node().read().unwrap_or_else(PoisonError::into_inner);
+    let [own, other] = authorities();
+    let spec = |roots: &Authority, shown: Option<[PathBuf; 3]>| {
+        let [certificate, key] = match shown {
+            Some([certificate, key, _]) => [Some(certificate), Some(key)],
+            None => [None, None],
+        };
+        TlsSpec { roots: Some(roots.roots()), certificate, key, ..TlsSpec::default() }
+    };
+    let by = |owner: &str, tls: TlsSpec| {
+        let ring = Ring { tls: Some(tls), ..ring(&node, owner) };
+        let mut world = World::with(LIMITS, Backend::Ring(Box::new(ring)));
+        world.until(|it| it.store.status().is_open || it.store.status().trouble.is_some());
+        world
+    };
+    let mut world = by("tls", spec(own, Some(own.issue("a"))));
+    assert_eq!(world.store.status().trouble, None);
+    assert!(world.put("m1", "own", 600, Promise::Disk));
+    assert!(world.put("tls1", "shared", 600, Promise::Memory));
+    let mut again = world.again();
+    assert_eq!(again.row("m1").as_deref(), Some("own"));
+    let mut in_clear = opened(ring(&node, "clear"));
+    assert_eq!(in_clear.row("tls1").as_deref(), Some("shared"));
+    for (what, tls) in [
+        ("nothing is shown", spec(own, None)),
+        ("another authority's is shown", spec(own, Some(other.issue("b")))),
+        ("another authority is believed", spec(other, Some(own.issue("c")))),
+    ] {
+        let world = by("never", tls);
+        assert!(!world.store.status().is_open, "{what}");
+        assert!(world.store.status().trouble.is_some(), "{what}");
+    }
 }
