@@ -106,14 +106,13 @@ impl Book {
 
     /// Sessions that were refused or that nobody answered, of those that began before `from`, and
     /// of those that began then or later.
-    pub(crate) fn failed(&self, from: Option<Instant>) -> (usize, usize) {
-        let (later, before): (Vec<_>, Vec<_>) =
-            self.failed.iter().partition(|it| from.is_none_or(|from| **it >= from));
-        (before.len(), later.len())
+    pub(crate) fn failed(&self, from: Instant) -> (usize, usize) {
+        let later = self.failed.iter().filter(|it| **it >= from).count();
+        (self.failed.len() - later, later)
     }
 
     /// A request was answered for good.
-    fn ends(&mut self, now: Instant, number: u64, (status, by): (u16, SocketAddr)) {
+    fn ends(&mut self, now: Instant, number: u64, status: u16, by: SocketAddr) {
         let Some(it) = self.waiting.remove(&number) else { return };
         if self.killed.is_some_and(|killed| it.first > killed) && self.served.is_none() {
             self.served = Some(now);
@@ -336,7 +335,7 @@ impl Core {
         if let Some(status) = read.status() {
             let number = read.header(Header::CallId).and_then(number_of);
             if let Some(number) = number.filter(|_| status >= 200) {
-                self.book.ends(Instant::now(), number, (status, from));
+                self.book.ends(Instant::now(), number, status, from);
             }
             return;
         }

@@ -142,8 +142,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let of = |digits: &String| [b"s", digits.as_bytes()].concat();
     let missing = core.book.registered().filter(|it| !keys.contains(&of(it))).count();
     progress.step();
-    let (before, _) = core.book.failed(Some(killed));
-    let (excused, failed) = core.book.failed(Some(killed + ANSWER));
+    let (before, _) = core.book.failed(killed);
+    let (excused, failed) = core.book.failed(killed + ANSWER);
     let row = |scenario: &str, unit: &str, value: usize, note: String| {
         let mut row = Row::absent(scenario, unit, None, "");
         (row.tandem, row.detail) = (Some(value as f64), json!({ "note": note }));

@@ -144,6 +144,9 @@ struct World {
     left: Rows,
     /// Rows that were promised to the disk and answered, and not touched since.
     kept: Rows,
+    /// Keys of which a later row was refused: until the journal is opened again it may have that
+    /// one in the place of the one before.
+    doubtful: BTreeSet<Vec<u8>>,
     seed: u64,
 }
 
@@ -164,6 +167,7 @@ impl World {
             asked: BTreeMap::new(),
             left: Rows::new(),
             kept: Rows::new(),
+            doubtful: BTreeSet::new(),
             seed,
         };
         world.nodes.iter_mut().for_each(|it| it.start(now));
@@ -237,9 +241,11 @@ impl World {
     fn answered(&mut self) {
         while let Some((ticket, answer)) = self.store(self.active).and_then(Embedded::answer) {
             let Some((key, row)) = self.asked.remove(&ticket) else { continue };
-            if answer != Answer::Failed {
+            if answer == Answer::Failed {
+                self.doubtful.insert(key);
+            } else {
                 // Another one may have been asked for in its place by now.
-                let is_last = self.left.get(&key) == Some(&row);
+                let is_last = self.left.get(&key) == Some(&row) && !self.doubtful.contains(&key);
                 is_last.then(|| self.kept.insert(key, row));
             }
         }
@@ -250,6 +256,7 @@ impl World {
         self.tickets += 1;
         let ticket = self.tickets;
         self.kept.remove(&key);
+        self.doubtful.remove(&key);
         let question = match self.draw.below(4) {
             0 => Question::Take(key),
             n => {

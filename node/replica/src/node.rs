@@ -376,8 +376,7 @@ impl Replication for Node {
         let mut outs = Vec::new();
         self.shared.told.fetch_add(effects.deltas().len() as u64, Relaxed);
         let mut inner = lock(&self.shared.inner);
-        let lane = (shard, effects.marked());
-        inner.pair.publish(now, lane, effects.deltas(), &mut outs);
+        inner.pair.publish(now, shard, effects.marked(), effects.deltas(), &mut outs);
         if let Some(number) = effects.snapshot_ended {
             inner.pair.step(now, In::SnapshotEnded(number), &mut outs);
         }

@@ -363,7 +363,7 @@ impl Pair {
         deltas: impl Iterator<Item = &'a [u8]>,
         out: &mut Vec<Out>,
     ) {
-        self.publish(now, (lane, None), deltas, out);
+        self.publish(now, lane, None, deltas, out);
     }
 
     /// The same, and the lane wants to hear by [`Out::Followed`] when the peer has applied all that
@@ -371,7 +371,8 @@ impl Pair {
     pub fn publish<'a>(
         &mut self,
         now: Time,
-        (lane, mark): (u16, Option<u64>),
+        lane: u16,
+        mark: Option<u64>,
         deltas: impl Iterator<Item = &'a [u8]>,
         out: &mut Vec<Out>,
     ) {

@@ -246,7 +246,7 @@ fn waited(flushes: u64) -> (Vec<Duration>, usize) {
             for mark in [step + 1, step + 2] {
                 asked.push_back((mark, now));
                 let deltas = [&b"one"[..], b"another"];
-                a.publish(now, (0, Some(mark)), deltas.into_iter(), &mut of_a);
+                a.publish(now, 0, Some(mark), deltas.into_iter(), &mut of_a);
             }
         }
         while flying.front().is_some_and(|it| it.0 <= now) {

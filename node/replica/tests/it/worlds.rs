@@ -274,14 +274,14 @@ impl World {
     }
 
     fn tell(&mut self, at: usize, lane: u16, row: &[u8]) {
-        self.tell_marked(at, (lane, None), row);
+        self.tell_marked(at, lane, None, row);
     }
 
-    fn tell_marked(&mut self, at: usize, lane: (u16, Option<u64>), row: &[u8]) {
+    fn tell_marked(&mut self, at: usize, lane: u16, mark: Option<u64>, row: &[u8]) {
         let mut outs = Vec::new();
         let now = self.now;
         if let Some(home) = &mut self.homes[at] {
-            home.pair.publish(now, lane, std::iter::once(row), &mut outs);
+            home.pair.publish(now, lane, mark, std::iter::once(row), &mut outs);
         }
         self.act(at, outs);
     }
@@ -305,7 +305,7 @@ impl World {
             (home.serial, home.is_told) = (Some(serial), false);
             home.table.insert(SERIAL, serial);
         }
-        self.tell_marked(at, (SERIAL.0, Some(serial)), &delta(SERIAL.1, serial));
+        self.tell_marked(at, SERIAL.0, Some(serial), &delta(SERIAL.1, serial));
     }
 
     /// Who begins to serve and was told that what it knows is of the last term lacks nothing but
