@@ -102,7 +102,7 @@ struct World {
     now: Time,
     draw: Draw,
     config: Arc<Ipsmgw>,
-    nodes: [Option<ShortMessageGateway>; 2],
+    nodes: [Option<Box<ShortMessageGateway>>; 2],
     /// Of each node, the number of its life, and of all.
     lives: [u64; 2],
     last_life: u64,
@@ -215,7 +215,8 @@ impl World {
         self.lives[node] = self.last_life;
         let random = [self.last_life as u8; 32];
         let seed = Seed { shard: 0, shards: 1, random, now: self.now };
-        self.nodes[node] = Some(ShortMessageGateway::new(seed, Arc::clone(&self.config)));
+        let made = ShortMessageGateway::new(seed, Arc::clone(&self.config));
+        self.nodes[node] = Some(Box::new(made));
         self.mirrored(node, Mirrored::Deactivate);
     }
 
@@ -567,14 +568,12 @@ fn ok(request: &sip::Message<'_>) -> Vec<u8> {
 #[test]
 fn what_was_answered_stands_at_whoever_serves_next_and_nothing_reported_is_delivered_again() {
     let seeds = std::env::var("SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
-    let (mut deaths, mut twice) = (0, 0);
+    let mut deaths = 0;
     for seed in 1..=seeds {
         let mut world = World::new(seed);
         world.run();
         world.at_the_end();
         deaths += world.deaths;
-        twice += world.texts.values().filter(|it| it.deliveries > 1).count();
     }
-    println!("{deaths} deaths; {twice} delivered twice, their report under way");
     assert!(deaths > seeds, "{deaths} deaths");
 }
