@@ -6,7 +6,7 @@
 //!   S-CSCF with terminals ══ each request to one ══ gateway 1, 2 ══ CQL ══ 127.0.0.1, .2, .3
 //! ```
 
-use crate::book::Core;
+use crate::book::{Book, Core};
 use crate::nodes::DOMAIN;
 use anyhow::Context;
 use peers::{Cassandra, CassandraSpec};
@@ -96,22 +96,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut ring = ring()?;
     progress.step();
     let socket = UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
-    let core = socket.local_addr()?;
-    let scratch = Scratch::new("tandem-lab-")?;
-    let mut gateways = Vec::new();
-    let mut sip = Vec::new();
-    for node in 0..GATEWAYS {
-        let directory = scratch.path().join(format!("sms{node}"));
-        fs::create_dir_all(directory.join("var"))?;
-        let here = [127, 0, 0, 1].into();
-        let (own, api) = (peers::free_port(here)?, site::address(here, 9_080)?);
-        let text = SiteFile::new("sms", &directory, api).with(section(node, own, core, &ring));
-        let started = Site::start(&Site::spec(&options.tandem, &directory), &text.text(), api)?;
-        opens(&started)?;
-        gateways.push(started);
-        sip.push(own);
-    }
-    let mut core = Core::spread(socket, sip, size.subscribers)?;
+    let gateways = Gateways::start(options, socket.local_addr()?, &ring)?;
+    let mut core = Core::spread(socket, gateways.sip.clone(), size.subscribers)?;
     progress.say(&format!("{} subscribers register", size.subscribers));
     for number in 0..size.subscribers {
         core.register(number)?;
@@ -142,44 +128,63 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let of = |digits: &String| [b"s", digits.as_bytes()].concat();
     let missing = core.book.registered().filter(|it| !keys.contains(&of(it))).count();
     progress.step();
-    let (before, _) = core.book.failed(killed);
-    let (excused, failed) = core.book.failed(killed + ANSWER);
-    let row = |scenario: &str, unit: &str, value: usize, note: String| {
-        let mut row = Row::absent(scenario, unit, None, "");
-        (row.tandem, row.detail) = (Some(value as f64), json!({ "note": note }));
-        row
-    };
-    let rows = vec![
-        row(
-            "sessions failed after the driver's time",
-            "sessions",
-            failed + before,
-            format!(
-                "at {PER_S:.0} sessions/s, one of {NODES} nodes killed and brought back; {} more that \
-                 began within {} s of the kill",
-                excused - before,
-                ANSWER.as_secs()
-            ),
-        ),
-        row(
-            "registrations that another driver does not find",
-            "rows",
-            missing,
-            format!("of {}", core.book.registered().count()),
-        ),
-        row(
-            "acknowledged messages lost",
-            "messages",
-            core.book.undelivered(),
-            format!("of {}", core.book.answered()),
-        ),
-    ];
+    let rows = rows(&core.book, killed, missing);
     let broken = rows.iter().filter(|it| it.tandem != Some(0.0));
     let mut broken: Vec<String> = broken.map(|it| format!("{}: not 0", it.scenario)).collect();
     if core.book.answered() == 0 {
         broken.push("no message was acknowledged".to_owned());
     }
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
+}
+
+/// The gateways; they end with it.
+struct Gateways {
+    sip: Vec<SocketAddr>,
+    _sites: Vec<Site>,
+    _scratch: Scratch,
+}
+
+impl Gateways {
+    fn start(options: &Options, core: SocketAddr, ring: &[Cassandra]) -> anyhow::Result<Self> {
+        let scratch = Scratch::new("tandem-lab-")?;
+        let (mut sites, mut sip) = (Vec::new(), Vec::new());
+        for node in 0..GATEWAYS {
+            let directory = scratch.path().join(format!("sms{node}"));
+            fs::create_dir_all(directory.join("var"))?;
+            let here = [127, 0, 0, 1].into();
+            let (own, api) = (peers::free_port(here)?, site::address(here, 9_080)?);
+            let text = SiteFile::new("sms", &directory, api).with(section(node, own, core, ring));
+            let site = Site::start(&Site::spec(&options.tandem, &directory), &text.text(), api)?;
+            opens(&site)?;
+            sites.push(site);
+            sip.push(own);
+        }
+        Ok(Self { sip, _sites: sites, _scratch: scratch })
+    }
+}
+
+fn rows(book: &Book, killed: Instant, missing: usize) -> Vec<Row> {
+    let row = |scenario: &str, unit: &str, value: usize, note: String| {
+        let mut row = Row::absent(scenario, unit, None, "");
+        (row.tandem, row.detail) = (Some(value as f64), json!({ "note": note }));
+        row
+    };
+    let (before, _) = book.failed(killed);
+    let (excused, failed) = book.failed(killed + ANSWER);
+    let note = format!(
+        "at {PER_S:.0} sessions/s, one of {NODES} nodes killed and brought back; {} more that \
+         began within {} s of the kill",
+        excused - before,
+        ANSWER.as_secs()
+    );
+    let registered = format!("of {}", book.registered().count());
+    let answered = format!("of {}", book.answered());
+    let lost = book.undelivered();
+    vec![
+        row("sessions failed after the driver's time", "sessions", failed + before, note),
+        row("registrations that another driver does not find", "rows", missing, registered),
+        row("acknowledged messages lost", "messages", lost, answered),
+    ]
 }
 
 /// Until the store of a gateway is open.

@@ -337,8 +337,8 @@ impl Step<'_> {
         has_standby
     }
 
-    /// Has stored in the place of a message that it is dealt with, so that whoever serves next knows
-    /// it when it comes again. False: nobody may have to, or it is too old to come again.
+    /// Has stored in the place of a message that it is dealt with, so that whoever serves next
+    /// knows it when it comes again. False: nobody may have to, or it is too old to come again.
     pub fn mark_done(&mut self, number: u64, stored: &Stored) -> bool {
         let settings = self.settings();
         let has_standby = settings.local.as_ref().is_some_and(|it| it.has_standby);

@@ -10,8 +10,8 @@
 //!        | 'r' · (octets of a body, 4 · that body) …      rows that stand, in the order of keys
 //!        | 'w'                                            those were all
 //! ```
-//! - An answer to a put or a take leaves when the standby has it. A standby that has said nothing for
-//!   [`SILENCE`] holds up nothing more, until it is heard again.
+//! - An answer to a put or a take leaves when the standby has it. A standby that has said nothing
+//!   for [`SILENCE`] holds up nothing more, until it is heard again.
 //! - A standby that is heard and lacks half of what may wait for it: puts are refused, so that it
 //!   comes after. Questions and takes go on.
 

@@ -1,6 +1,6 @@
-//! Worlds by seed: two nodes of a pair, the terminals of a core that says each request to both until
-//! it is answered, a link that is slow, loses what was told last, or is cut, and deaths at any step:
-//! before anything of it has left, after the other node was told, between two messages.
+//! Worlds by seed: two nodes of a pair, the terminals of a core that says each request to both
+//! until it is answered, a link that is slow, loses what was told last, or is cut, and deaths at
+//! any step: before anything of it has left, after the other node was told, between two messages.
 //!
 //! What was answered stands at whoever serves next: registrations, messages that were acknowledged,
 //! and that one was delivered whose report was answered.
