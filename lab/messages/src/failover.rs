@@ -205,7 +205,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     progress.say("what was answered is looked for");
     let found = look(&pair, &mut core)?;
     progress.step();
-    let rows = rows(&size, &core.book, &found, pause, again);
+    let rows = rows(&size, &core.book, &found, pause, &again);
     let broken = broken(&rows, &core.book);
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
@@ -223,8 +223,15 @@ fn register(core: &mut Core, count: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How long nobody is served, from the start of the processes on; rows that stood then.
-fn killed_at_once(pair: &mut Pair, core: &mut Core) -> anyhow::Result<(Duration, u64)> {
+/// What was seen when both processes had been killed and were started again.
+struct ServedAgain {
+    /// How long nobody was served, from the start of the processes on.
+    after: Duration,
+    /// Rows that stood then.
+    rows: u64,
+}
+
+fn killed_at_once(pair: &mut Pair, core: &mut Core) -> anyhow::Result<ServedAgain> {
     let serves = usize::from(pair.role(1)?.0 == "active");
     for node in [serves, 1 - serves] {
         pair.nodes[node].take().context("it runs")?.kill();
@@ -242,9 +249,9 @@ fn killed_at_once(pair: &mut Pair, core: &mut Core) -> anyhow::Result<(Duration,
         number += 1;
         core.turn(Duration::from_millis(20))?;
     }
-    let took = begun.elapsed();
+    let after = begun.elapsed();
     let rows = &pair.serving()?.get("functions/sms/store")?[0]["rows"];
-    Ok((took, rows.as_u64().unwrap_or_default()))
+    Ok(ServedAgain { after, rows: rows.as_u64().unwrap_or_default() })
 }
 
 /// Messages that wait are tried until none waits any more, and registrations are read.
@@ -289,7 +296,7 @@ fn rows(
     book: &Book,
     found: &Found,
     pause: Option<Duration>,
-    (again, stood): (Duration, u64),
+    again: &ServedAgain,
 ) -> Vec<Row> {
     let row = |scenario: &str, unit: &str, value: f64, detail: Value| {
         let mut row = Row::absent(scenario, unit, None, "");
@@ -304,6 +311,7 @@ fn rows(
     );
     let ms = |it: Duration| it.as_secs_f64() * 1e3;
     let at = format!("at {:.0} sessions/s", size.per_s);
+    let with_rows = format!("with {} rows, from the start on", again.rows);
     vec![
         row(
             "registrations lost",
@@ -327,8 +335,8 @@ fn rows(
         row(
             "all nodes killed: served again after",
             "ms",
-            ms(again),
-            json!({ "rows": stood, "note": format!("with {stood} rows, from the start on") }),
+            ms(again.after),
+            json!({ "rows": again.rows, "note": with_rows }),
         ),
     ]
 }

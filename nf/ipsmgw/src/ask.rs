@@ -2,7 +2,7 @@
 
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
-use crate::pair::HandOverRow;
+use crate::place::Left;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
@@ -71,6 +71,13 @@ rows! {
         messages: usize,
     }
 
+    /// What is under way while the nodes change places.
+    pub(crate) struct HandOverRow {
+        shard: u16,
+        /// With which the other node could not go on.
+        requests: usize,
+    }
+
     /// What is captured for the service assurance.
     pub(crate) struct SmsCaptureRow {
         collector: Option<String>,
@@ -81,9 +88,9 @@ rows! {
 }
 
 /// What a question comes with.
-pub(crate) struct Asked<'a> {
-    pub(crate) now: Time,
-    pub(crate) ask: &'a Ask,
+struct Asked<'a> {
+    now: Time,
+    ask: &'a Ask,
     out: &'a mut Effects,
 }
 
@@ -108,7 +115,7 @@ questions! {
         |it, asked| it.retry(asked.now, asked.ask, asked.out);
     /// Leaves new requests to the other node of the pair.
     Internal "hand-over" [Parameter::text("left", "what is left unanswered").required()]
-        -> Vec<HandOverRow>, |it, asked| it.hand_over(asked);
+        -> Vec<HandOverRow>, |it, asked| it.show_hand_over(asked.now, asked.ask);
     /// The targets of the next hops.
     Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
     /// The peers of Diameter: whether each is open, since when, and why it is not.
@@ -164,7 +171,7 @@ pub(crate) fn taken(outcome: Result<usize, &'static str>) -> Answered {
     }
 }
 
-pub(crate) fn wrong(what: &str) -> AskError {
+fn wrong(what: &str) -> AskError {
     AskError::BadParameter(what.to_owned())
 }
 
@@ -307,6 +314,17 @@ impl ShortMessageGateway {
         let messages = self.gateway.pending().filter(|it| wanted(&it.stored.to)).count();
         self.tell(now, Input::Retry(to), out);
         Ok(vec![RetriedRow { messages }])
+    }
+
+    fn show_hand_over(&mut self, now: Time, ask: &Ask) -> Result<Vec<HandOverRow>, AskError> {
+        let left = match ask.params.get("left").map(String::as_str) {
+            Some("nothing") => Left::Nothing,
+            Some("beginnings") => Left::Beginnings,
+            Some("requests") => Left::Requests,
+            _ => return Err(wrong("left is what is left unanswered")),
+        };
+        let requests = self.hand_over(now, left);
+        Ok(vec![HandOverRow { shard: self.own.shard, requests }])
     }
 
     fn show_capture(&self, now: Time) -> Vec<SmsCaptureRow> {

@@ -9,26 +9,15 @@
 //! Rows are the store's to tell ([`keyed::Store::mirrored`]), of several shards the first one's. A
 //! dialogue of SS7 ends with its node, as does a transaction of SIP: whoever asked asks again.
 
-use crate::ask::{Asked, wrong};
 use crate::config::Ipsmgw;
 use crate::function::{ShortMessageGateway, transactions};
 use crate::gateway::Seeds;
 use crate::place::{Duty, Left, Place};
-use crate::shards::{Own, Part};
+use crate::shards::Part;
 use machine::Time;
-use question::rows;
 use rand_chacha::rand_core::RngCore;
-use runtime::{AskError, Effects, Mirrored};
+use runtime::{Effects, Mirrored};
 use std::sync::Arc;
-
-rows! {
-    /// What is under way while the nodes change places.
-    pub(crate) struct HandOverRow {
-        shard: u16,
-        /// With which the other node could not go on.
-        requests: usize,
-    }
-}
 
 impl ShortMessageGateway {
     /// Takes what the pair wants.
@@ -95,23 +84,16 @@ impl ShortMessageGateway {
         Arc::new(silent)
     }
 
-    /// Leaves requests to the other node from now on, or no more.
-    pub(crate) fn hand_over(&mut self, asked: &Asked<'_>) -> Result<Vec<HandOverRow>, AskError> {
-        let left = match asked.ask.params.get("left").map(String::as_str) {
-            Some("nothing") => Left::Nothing,
-            Some("beginnings") => Left::Beginnings,
-            Some("requests") => Left::Requests,
-            _ => return Err(wrong("left is what is left unanswered")),
-        };
+    /// Leaves requests to the other node from now on, or no more; how many are under way, with
+    /// which that one could not go on.
+    pub(crate) fn hand_over(&mut self, now: Time, left: Left) -> usize {
         self.own.place.left = left;
         if left != Left::Nothing {
-            self.gateway.pause(asked.now);
+            self.gateway.pause(now);
         }
-        let Own { part, shard, .. } = &self.own;
-        let requests = match part {
+        match &self.own.part {
             Part::Edge(_) => self.asked.len(),
             Part::Whole | Part::First(_) => self.gateway.unsettled(),
-        };
-        Ok(vec![HandOverRow { shard: *shard, requests }])
+        }
     }
 }

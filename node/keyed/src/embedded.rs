@@ -244,8 +244,8 @@ impl Embedded {
         self.unread = unread;
         self.pair.iter_mut().for_each(|it| it.tell_term_again());
         // What the other node has told meanwhile is not on disk.
-        let is_told = self.pair.as_ref().is_some_and(|it| it.is_told());
-        if core::mem::replace(&mut self.is_known, true) || is_told {
+        let has_replica = self.pair.as_ref().is_some_and(|it| it.has_replica());
+        if core::mem::replace(&mut self.is_known, true) || has_replica {
             // Until there is a snapshot, the log says at least that what was refused does not
             // stand.
             core::mem::take(&mut self.refused).iter().for_each(|key| self.log_anew(key));
@@ -312,7 +312,7 @@ impl Embedded {
                 self.promises.forget();
                 self.answers.clear();
             }
-            Mirrored::Delta(delta) => self.told(now, delta),
+            Mirrored::Delta(delta) => self.replicate(now, delta),
             Mirrored::Snapshot(_)
             | Mirrored::Forget
             | Mirrored::Followed(_)
@@ -322,7 +322,7 @@ impl Embedded {
     }
 
     /// The other node, which serves, has changed something.
-    fn told(&mut self, now: Time, delta: &[u8]) {
+    fn replicate(&mut self, now: Time, delta: &[u8]) {
         let Some(mut pair) = self.pair.take_if(|it| !it.is_active()) else { return };
         let is_reading = !self.is_known;
         pair.take(delta, is_reading, &mut |it| self.apply(now, it));
@@ -383,7 +383,7 @@ impl Embedded {
         {
             self.state = State::Opening;
             // Nothing stays of an attempt that broke off, but for what the other node has told.
-            if !self.is_known && !self.pair.as_ref().is_some_and(|it| it.is_told()) {
+            if !self.is_known && !self.pair.as_ref().is_some_and(|it| it.has_replica()) {
                 self.table.clear();
             }
             out.connect(self.port, Arc::clone(journal));

@@ -107,15 +107,15 @@ pub(crate) struct Pair {
     ended: Option<u64>,
     unfollowed: u64,
     refused: u64,
-    told: Told,
+    replicated: Replicated,
     /// How recent the rows are, and before which mark the journal has been told of that.
     term: Option<Term>,
     term_mark: Option<u64>,
 }
 
-/// What a standby was told.
+/// What a standby has of the active node's rows.
 #[derive(Debug, Default)]
-struct Told {
+struct Replicated {
     is_begun: bool,
     is_understood: bool,
     is_whole: bool,
@@ -145,7 +145,7 @@ impl Pair {
             ended: None,
             unfollowed: 0,
             refused: 0,
-            told: Told::default(),
+            replicated: Replicated::default(),
             term: None,
             term_mark: None,
         }
@@ -159,7 +159,7 @@ impl Pair {
     pub fn serve(&mut self) {
         (self.role, self.is_followed) = (Role::Active, true);
         self.reached = self.changes;
-        self.told = Told::default();
+        self.replicated = Replicated::default();
     }
 
     /// The other one serves: nobody is answered any more.
@@ -186,7 +186,7 @@ impl Pair {
             }
             Mirrored::Forget => {
                 self.snapshot = None;
-                self.told = Told { is_begun: true, ..Told::default() };
+                self.replicated = Replicated { is_begun: true, ..Replicated::default() };
                 self.term = None;
             }
             Mirrored::Term(term) => (self.term, self.term_mark) = (Some(term), None),
@@ -318,7 +318,7 @@ impl Pair {
         if let Some(number) = self.ended.take() {
             out.snapshot_ended = Some(number);
         }
-        if core::mem::take(&mut self.told.is_unreadable) {
+        if core::mem::take(&mut self.replicated.is_unreadable) {
             out.cannot_read();
         }
     }
@@ -339,32 +339,32 @@ impl Pair {
     /// Whether what stood in the journal under a key counts no more: the other node has told what
     /// stands there.
     pub fn knows_better(&self, key: &[u8]) -> bool {
-        let told = &self.told;
-        let is_behind = told.behind.as_deref().is_some_and(|behind| key <= behind);
-        told.is_whole
+        let replicated = &self.replicated;
+        let is_behind = replicated.behind.as_deref().is_some_and(|behind| key <= behind);
+        replicated.is_whole
             || is_behind
-            || told.changed.contains(key)
-            || told.changed.len() >= CHANGED_MAX
+            || replicated.changed.contains(key)
+            || replicated.changed.len() >= CHANGED_MAX
     }
 
     /// Whether the other node has told anything.
-    pub fn is_told(&self) -> bool {
-        self.told.is_begun
+    pub fn has_replica(&self) -> bool {
+        self.replicated.is_begun
     }
 
     /// Whether it has told everything.
     pub fn is_whole(&self) -> bool {
-        self.told.is_whole
+        self.replicated.is_whole
     }
 
     /// Takes a change of the active node: `apply` makes each of its parts.
     pub fn take(&mut self, delta: &[u8], is_reading: bool, apply: &mut dyn FnMut(Took<'_>)) {
         let Some((kind, rest)) = delta.split_first() else { return };
-        let told = &mut self.told;
+        let replicated = &mut self.replicated;
         if *kind == VERSIONED {
-            told.is_understood = rest.first() == Some(&VERSION);
-            told.is_unreadable = !told.is_understood;
-            told.trouble = (!told.is_understood).then(|| {
+            replicated.is_understood = rest.first() == Some(&VERSION);
+            replicated.is_unreadable = !replicated.is_understood;
+            replicated.trouble = (!replicated.is_understood).then(|| {
                 let version = rest.first().copied().unwrap_or_default();
                 format!(
                     "the other node tells of its rows in version {version}, this one reads version \
@@ -373,7 +373,7 @@ impl Pair {
             });
             return;
         }
-        if !told.is_understood {
+        if !replicated.is_understood {
             return;
         }
         match (*kind, Record::of(delta)) {
@@ -384,22 +384,22 @@ impl Pair {
                     let Some((body, more)) = more.split_at_checked(length) else { break };
                     rest = more;
                     if let Some(record @ Record::Put { key, .. }) = Record::of(body) {
-                        let behind = told.behind.as_deref();
+                        let behind = replicated.behind.as_deref();
                         apply(Took { change: Change::Row(record), behind });
-                        told.behind = Some(key.into());
-                        told.changed = told.changed.split_off(key);
+                        replicated.behind = Some(key.into());
+                        replicated.changed = replicated.changed.split_off(key);
                     }
                 }
             }
             (WHOLE, _) => {
-                apply(Took { change: Change::Whole, behind: told.behind.as_deref() });
-                told.is_whole = true;
-                told.changed.clear();
+                apply(Took { change: Change::Whole, behind: replicated.behind.as_deref() });
+                replicated.is_whole = true;
+                replicated.changed.clear();
             }
             (_, Some(record @ (Record::Put { key, .. } | Record::Take { key }))) => {
                 apply(Took { change: Change::Record(record), behind: None });
-                if is_reading && told.changed.len() < CHANGED_MAX {
-                    told.changed.insert(key.into());
+                if is_reading && replicated.changed.len() < CHANGED_MAX {
+                    replicated.changed.insert(key.into());
                 }
             }
             // Of a later minor version, which says what this one need not know.
@@ -414,7 +414,7 @@ impl Pair {
 
     /// How recent the rows are, if the journal is to be told.
     pub fn untold_term(&self) -> Option<Term> {
-        let term = self.term.filter(|it| it.served || self.told.is_whole)?;
+        let term = self.term.filter(|it| it.served || self.replicated.is_whole)?;
         self.term_mark.is_none().then_some(term)
     }
 
@@ -433,11 +433,11 @@ impl Pair {
     pub fn status(&self) -> PairStatus {
         PairStatus {
             is_active: self.is_active(),
-            is_followed: if self.is_active() { self.is_followed } else { self.told.is_whole },
+            is_followed: if self.is_active() { self.is_followed } else { self.replicated.is_whole },
             held: self.held.len(),
             unfollowed: self.unfollowed,
             refused: self.refused,
-            trouble: self.told.trouble.clone(),
+            trouble: self.replicated.trouble.clone(),
         }
     }
 }

@@ -93,7 +93,7 @@ impl Disk {
 }
 
 /// What passes between the nodes, in its order.
-enum Told {
+enum LinkMessage {
     Forget,
     Delta(Vec<u8>),
     Mark(u64),
@@ -133,7 +133,7 @@ struct World {
     /// Who serves, and whether the other one has all of it.
     active: usize,
     is_whole: bool,
-    flying: VecDeque<Told>,
+    flying: VecDeque<LinkMessage>,
     is_cut: bool,
     snapshots: u64,
     epoch: u64,
@@ -202,7 +202,7 @@ impl World {
     /// The other node is told everything anew.
     fn follows(&mut self) {
         self.flying.clear();
-        self.flying.push_back(Told::Forget);
+        self.flying.push_back(LinkMessage::Forget);
         self.snapshots += 1;
         self.is_whole = false;
         self.mirrored(self.active, Mirrored::Snapshot(self.snapshots));
@@ -215,9 +215,9 @@ impl World {
         let Some(store) = self.store(node) else { return };
         store.flush(now, &mut out);
         if node == self.active {
-            let deltas = out.deltas().map(|it| Told::Delta(it.to_vec())).collect::<Vec<_>>();
+            let deltas = out.deltas().map(|it| LinkMessage::Delta(it.to_vec())).collect::<Vec<_>>();
             self.flying.extend(deltas);
-            self.flying.extend(out.marked().map(Told::Mark));
+            self.flying.extend(out.marked().map(LinkMessage::Mark));
             self.left = self.nodes[node].rows(now);
         }
         let it = &mut self.nodes[node];
@@ -304,15 +304,15 @@ impl World {
             }
             match self.flying.pop_front() {
                 None => return,
-                Some(Told::Forget) => self.mirrored(standby, Mirrored::Forget),
-                Some(Told::Delta(delta)) => {
+                Some(LinkMessage::Forget) => self.mirrored(standby, Mirrored::Forget),
+                Some(LinkMessage::Delta(delta)) => {
                     let is_whole = delta == b"w";
                     self.is_whole |= is_whole;
                     self.mirrored(standby, Mirrored::Delta(&delta));
                     let term = Term { epoch: self.epoch, served: false };
                     is_whole.then(|| self.mirrored(standby, Mirrored::Term(term)));
                 }
-                Some(Told::Mark(mark)) => {
+                Some(LinkMessage::Mark(mark)) => {
                     self.mirrored(self.active, Mirrored::Followed(Some(mark)));
                     self.flush(self.active);
                 }

@@ -7,7 +7,7 @@
 use crate::changes::Deltas;
 use crate::grouped::{Grouped, Pace};
 use crate::port::{Flow, PortId};
-use crate::replication::Term;
+use crate::term::Term;
 use ::channel::{Connect, PacketRecord, PacketTo, Packets};
 use bytes::Bytes;
 use driver::Why;

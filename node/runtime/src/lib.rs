@@ -40,6 +40,7 @@ mod shard;
 mod spec;
 mod stream;
 mod table;
+mod term;
 mod work;
 
 pub use ::channel::{Absent, Came, Channel, Connect, PacketRecord, PacketTo, Packets};
@@ -57,7 +58,8 @@ pub use grouped::{Authority, GROUPS_MAX, GroupId, GroupOrder, Grouped, NODES_MAX
 pub use guard::{GUARDS_MAX, Guard, Secret, guard_for};
 pub use metrics::RuntimeMetric;
 pub use port::{Address, ConnId, Flow, PortId, Transport};
-pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef, Term};
+pub use replication::{ORDERS_MAX, Order, Orders, Replication, ReplicationRef};
 pub use running::{Make, Running, start};
 pub use spec::{Carrier, DnsSpec, PortSpec, SHARDS_MAX, Seed, ShardSpec, StreamLimits, StreamSpec};
+pub use term::Term;
 pub use tls::{ClientAuth, TlsSpec};

@@ -9,6 +9,7 @@
 use crate::function::Effects;
 use crate::grouped::{GroupId, GroupOrder, Pace};
 use crate::ring::Mailbox;
+use crate::term::Term;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use machine::narrow::index;
 use std::fmt;
@@ -16,15 +17,6 @@ use std::sync::Arc;
 
 /// Orders that wait for one shard; a mirror that gets no more in keeps what follows to itself.
 pub const ORDERS_MAX: usize = 1 << 16;
-
-/// How recent a state is: the greater is the later one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Term {
-    /// The epoch in which a node served.
-    pub epoch: u64,
-    /// Whether that was this node: it has all that was taken in that epoch.
-    pub served: bool,
-}
 
 /// What a shard is told by its mirror; see [`crate::Mirrored`].
 #[derive(Debug, Clone, PartialEq, Eq)]
