@@ -5,14 +5,21 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 /// A scene that has not ended by then hangs.
 const SCENE_MAX: Duration = Duration::from_secs(240);
-/// Scenes use the same addresses of the loopback: one at a time.
-static STAGE: Mutex<()> = Mutex::new(());
+/// Each scene, while it is played: what it sets up has names and networks of its own, and is there
+/// once.
+static STAGES: [Mutex<()>; SCENES.len()] = [const { Mutex::new(()) }; SCENES.len()];
+const SCENES: [&str; 8] = ["sbc", "rr", "pe", "ss7", "cluster", "media", "ims", "sms"];
+
+fn stage(scene: &str) -> MutexGuard<'static, ()> {
+    let number = SCENES.iter().position(|it| *it == scene).expect("it is one");
+    STAGES[number].lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A scene that was played.
 struct Played {
@@ -51,14 +58,14 @@ fn end_watching(mut child: Child, mut look: impl FnMut()) -> ExitStatus {
 }
 
 /// Plays a scene with its files below a directory of the test; `command` is the program.
-fn played(mut command: Command, words: &[&str]) -> Played {
-    let _stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
+fn played(mut command: Command, scene: &str) -> Played {
+    let _stage = stage(scene);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("said");
     let file = std::fs::File::create(&path).unwrap();
     let files = folder.path().join("files");
     std::fs::create_dir(&files).unwrap();
-    command.args(words).env("TMPDIR", &files).stdin(Stdio::null());
+    command.args(["demo", scene]).env("TMPDIR", &files).stdin(Stdio::null());
     let child = command.stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
     let (mut critical, mut looks) = (BTreeSet::new(), 0);
     let status = end_watching(child, || {
@@ -115,7 +122,7 @@ fn holds(played: &Played, figures: usize) {
 }
 
 fn scene(name: &str) -> Played {
-    played(Command::new(TANDEM), &["demo", name])
+    played(Command::new(TANDEM), name)
 }
 
 #[test]
@@ -129,14 +136,11 @@ fn without_a_name_the_scenes_are_listed_and_an_unknown_one_is_refused_with_them(
         assert!(!what.trim().is_empty(), "{line}");
         let _ = write!(names, "{name} ");
     }
-    assert_eq!(names, "sbc rr pe ss7 cluster media ims sms ");
+    assert_eq!(names.trim_end().split(' ').collect::<Vec<_>>(), SCENES);
     let refused = Command::new(TANDEM).args(["demo", "tv"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(
-        said.contains("`tv`") && said.contains("sbc, rr, pe, ss7, cluster, media, ims, sms"),
-        "{said}"
-    );
+    assert!(said.contains("`tv`") && said.contains(&SCENES.join(", ")), "{said}");
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn pe_without_root_says_so_and_forwards_between_memifs() {
     if is_root {
         command.args(["--bounding-set=-all", "--inh-caps=-all", TANDEM]);
     }
-    let played = played(command, &["demo", "pe"]);
+    let played = played(command, "pe");
     holds(&played, 4);
     assert!(played.said.contains("no network namespaces"), "{}", played.said);
 }
@@ -190,7 +194,7 @@ fn scenes_play_where_no_other_program_is() {
     for (name, figures) in scenes {
         let mut command = Command::new(TANDEM);
         command.env("PATH", "/nowhere");
-        let mut played = played(command, &["demo", name]);
+        let mut played = played(command, name);
         if name == "cluster" {
             played.critical.retain(|it| !is_of_the_moment(it));
         }
@@ -239,7 +243,7 @@ fn sms_are_stored_delivered_and_reported_and_wait_for_who_is_away() {
 
 #[test]
 fn a_scene_that_is_interrupted_ends_and_leaves_nothing() {
-    let _stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _stage = stage("ss7");
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(TANDEM);
     command.args(["demo", "ss7"]).env("TMPDIR", folder.path()).stdin(Stdio::null());
