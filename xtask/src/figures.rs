@@ -269,8 +269,8 @@ fn brief(object: &Value, now: u64) -> Value {
     })
 }
 
-/// A run of single rows takes their places, with what did not hold of them, and each says how it was
-/// run where that differs; any other run takes the place of all.
+/// A run of single rows takes their places, with what did not hold of them, and each says how it
+/// was run where that differs; any other run takes the place of all.
 fn merged(before: Option<Value>, mut new: Value) -> Value {
     let Some(mut before) = before.filter(|_| options(&new).contains(&"--scenario")) else {
         return new;
