@@ -6,9 +6,9 @@
 //!   protocols ─ want ─→ Watch ─ changed ─→ the function ─→ forwarder
 //!              lost ←─────┴──── heard ←──────────────────────┘
 //! ```
-//! A session that lost its neighbour stays for a while after the protocol gave that up: as long as
-//! it is there, the plane does without the neighbour, and routes that lead to it are told anew
-//! meanwhile.
+//! A session stays for a while after the protocol gave its neighbour up. Where the neighbour is lost,
+//! the plane does without it as long, and routes that lead to it are told anew meanwhile; where it
+//! only began anew (a control that was started again is not in its hellos yet), the session goes on.
 
 use crate::around::Protocol;
 use crate::config::{Bfd, BfdKeys};
@@ -18,7 +18,7 @@ use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// How long a session stays that has lost its neighbour.
+/// How long a session stays that nobody wants any more.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// A neighbour: its interface and its address.
@@ -145,11 +145,8 @@ impl Watch {
 
     /// A neighbour need not be watched any more.
     fn give_up(&mut self, now: Time, id: Id) {
-        let is_lost = self.notices.get(&id).is_some_and(|it| it.is_lost);
-        match self.of.get_mut(&id) {
-            Some(session) if is_lost => drop(session.until.get_or_insert(now + LINGER)),
-            Some(_) => self.end(id),
-            None => {}
+        if let Some(session) = self.of.get_mut(&id) {
+            session.until.get_or_insert(now + LINGER);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Provider edges as real processes between hosts of this machine's kernel, each in a namespace
 //! of its own: what they route, bridge and cross-connect, and what outlives their control.
 
+mod bfd;
 mod bgp;
 mod bundle;
 mod digits;
