@@ -101,11 +101,16 @@ impl Hops for Compiler<'_> {
         self.out.put(rank, Removed::Hop(id), Program::Hop { id, hop });
         id
     }
+
+    fn has(&self, rank: Rank, name: &str) -> bool {
+        let id = self.numbers.known(Kind::Hop, name);
+        id.is_some_and(|id| self.out.things.contains_key(&(rank, Removed::Hop(id))))
+    }
 }
 
 impl Compiler<'_> {
     /// Whether there is a route of that table, prefix and length.
-    pub(crate) fn has(&self, key: (u32, IpAddr, u8)) -> bool {
+    pub(crate) fn has_route(&self, key: (u32, IpAddr, u8)) -> bool {
         self.out.has_route(key)
     }
 

@@ -174,6 +174,14 @@ pub struct Vrf {
     /// Route targets that its routes are told with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub export_targets: Vec<String>,
+    /// Prefixes that it may have, those of customers among them, before no further ones are taken
+    /// of other edges: an alarm says so.
+    #[serde(default = "routes_max")]
+    pub routes_max: usize,
+}
+
+const fn routes_max() -> usize {
+    100_000
 }
 
 /// Whether the source of a packet must be reachable (RFC 3704).

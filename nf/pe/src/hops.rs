@@ -12,6 +12,9 @@ use std::net::IpAddr;
 pub(crate) trait Hops {
     /// The number of a hop of that name, which is said where it was not.
     fn hop(&mut self, rank: Rank, name: &str, hop: Hop) -> u32;
+
+    /// Whether the plane has a hop of that name.
+    fn has(&self, rank: Rank, name: &str) -> bool;
 }
 
 /// A single change, and how many hops it has made.
@@ -25,6 +28,11 @@ impl Hops for Editing<'_, '_> {
         }
         self.0.put(rank, Removed::Hop(id), Program::Hop { id, hop });
         id
+    }
+
+    fn has(&self, rank: Rank, name: &str) -> bool {
+        let id = self.0.known(Kind::Hop, name);
+        id.is_some_and(|id| self.0.said().things.contains_key(&(rank, Removed::Hop(id))))
     }
 }
 

@@ -398,7 +398,7 @@ impl Learnt {
         let heard = self.labelled.take_heard(now, router);
         let labels = self.labelled.learn(now, router, &changed, out);
         changed.extend(labels.into_iter().chain(heard));
-        let (by_bgp, of_vpns) = self.peering.learn(router, &self.labelled, !changed.is_empty());
+        let (by_bgp, of_vpns) = self.peering.learn(router, &self.labelled, &changed);
         changed.extend(by_bgp);
         let (told, waiting, hops) = (&mut self.told, &self.waiting, &mut self.hops);
         let (labelled, peering) = (&mut self.labelled, &mut self.peering);
@@ -460,7 +460,8 @@ impl Learnt {
             let key = key_of(prefix);
             let behind = waiting.get(&prefix).copied();
             let found = candidate(prefix, self.router.as_ref(), &self.peering);
-            let Some((_, it)) = found.filter(|it| holds(it.0, behind, compiled.has(key))) else {
+            let Some((_, it)) = found.filter(|it| holds(it.0, behind, compiled.has_route(key)))
+            else {
                 continue;
             };
             let hop = match it {
@@ -478,7 +479,7 @@ impl Learnt {
         }
         for at in self.peering.places() {
             let key = (at.0, at.1.address, at.1.length);
-            let hop = match compiled.has(key) {
+            let hop = match compiled.has_route(key) {
                 true => None,
                 false => self.peering.vpn_hop(at, compiled),
             };
@@ -543,16 +544,13 @@ fn tags_of(it: &Interface) -> Vec<u8> {
     all.flat_map(|(tag, vlan)| [tag, vlan.to_be_bytes()]).flatten().collect()
 }
 
-/// What the protocols are told of the router around them.
-fn surroundings(settings: &Settings, dataplane: &Dataplane) -> Surroundings {
-    let pe = &settings.pe;
-    let number = |name: &str| dataplane.numbers().known(Kind::Interface, name);
-    let routed = pe.interface.iter();
-    let routed = routed.filter(|it| it.vrf.is_none() && !pe.carries_frames(&it.name));
-    let links = routed.clone().filter_map(|it| {
+/// The links of a routing table; `None`: of the global one.
+pub(crate) fn links_of(pe: &Pe, dataplane: &Dataplane, vrf: Option<&str>) -> Vec<Link> {
+    let routed = pe.interface.iter().filter(|it| it.vrf.as_deref() == vrf);
+    let links = routed.filter(|it| !pe.carries_frames(&it.name)).filter_map(|it| {
         Some(Link {
             name: it.name.clone(),
-            index: number(&it.name)?,
+            index: dataplane.numbers().known(Kind::Interface, &it.name)?,
             address: pe.address4(it),
             addresses: it.addresses.iter().filter_map(|text| prefix(text)).collect(),
             mac: mac_of(pe, it, dataplane),
@@ -562,7 +560,16 @@ fn surroundings(settings: &Settings, dataplane: &Dataplane) -> Surroundings {
             is_dear: false,
         })
     });
-    let links = links.collect();
+    links.collect()
+}
+
+/// What the protocols are told of the router around them.
+fn surroundings(settings: &Settings, dataplane: &Dataplane) -> Surroundings {
+    let pe = &settings.pe;
+    let number = |name: &str| dataplane.numbers().known(Kind::Interface, name);
+    let routed = pe.interface.iter();
+    let routed = routed.filter(|it| it.vrf.is_none() && !pe.carries_frames(&it.name));
+    let links = links_of(pe, dataplane, None);
     let ospf = pe.ospf.iter().flat_map(|it| it.redistribute.iter().map(|it| it.from));
     let isis = pe.isis.iter().flat_map(|it| it.redistribute.iter().map(|it| it.from));
     let wanted: BTreeSet<Source> = ospf.chain(isis).collect();

@@ -103,6 +103,7 @@ impl Rr {
             peer: &self.peer,
             policy: &self.policy,
             locations: self.location.iter().map(|it| &*it.name).collect(),
+            vrfs: Vec::new(),
             first_port: doors::BGP,
         }
     }

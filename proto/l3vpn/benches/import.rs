@@ -12,7 +12,9 @@ use l3vpn::{Settings, Vpn, VrfId, VrfSettings};
 use machine::{Duration, Time};
 use rib::{Bounds, Change, Customer, Kind, Neighbour, PeerId, ReaderId, Rib};
 
-const VRFS: u32 = 100;
+/// VRFs of a small edge, and of one with a million routes.
+const FEW: u32 = 100;
+const MANY: u32 = 1_000;
 const ROUTES_OF_A_VRF: u32 = 1_000;
 const EDGES: u8 = 2;
 const ASN: u32 = 65_000;
@@ -23,9 +25,9 @@ fn target(vrf: u32) -> ExtendedCommunity {
 }
 
 /// The routes of all VPNs as one edge tells them, each edge with distinguishers of its own.
-fn feed(edge: u8) -> Vec<u8> {
+fn feed(vrfs: u32, edge: u8) -> Vec<u8> {
     let mut out = Vec::new();
-    for vrf in 0..VRFS {
+    for vrf in 0..vrfs {
         let mut attributes = Vec::new();
         write_attribute(0x40, 1, &[0], &mut attributes);
         write_attribute(0x40, 2, &[2, 1, 0, 0, 0xfc, 0], &mut attributes);
@@ -88,7 +90,7 @@ struct Edge {
 }
 
 impl Edge {
-    fn new() -> Self {
+    fn new(vrfs: u32) -> Self {
         let (asn, identifier, seed) = (ASN, 0x0aff_0001, 1);
         let (policy, bounds, cluster) = (None, Bounds::default(), identifier);
         let base = rib::Settings { asn, identifier, cluster, policy, seed, bounds };
@@ -98,7 +100,7 @@ impl Edge {
         let settings = Settings { asn, identifier, next_hop, policy, seed, bounds, wishes };
         let mut vpn = Vpn::new(settings, &mut core);
         let mut fibs = Vec::new();
-        for number in 0..VRFS {
+        for number in 0..vrfs {
             let [_, _, high, low] = number.to_be_bytes();
             let settings = VrfSettings {
                 distinguisher: RouteDistinguisher([0, 0, 0xfd, 0xe8, 0, 0, high, low]),
@@ -125,6 +127,7 @@ impl Edge {
                 role: None,
                 next_hop_self: None,
                 customer: Customer::default(),
+                subnets: Vec::new(),
             };
             core.up(Time::ZERO, PeerId(edge.into()), about, &negotiated());
         }
@@ -159,12 +162,17 @@ impl Edge {
 }
 
 fn import(criterion: &mut Criterion) {
-    let feeds = [feed(0), feed(1)];
-    let routes = VRFS * ROUTES_OF_A_VRF;
-    let mut group = criterion.benchmark_group("100,000 routes of 100 VPNs");
+    of_size(criterion, FEW, "100,000 routes of 100 VPNs");
+    of_size(criterion, MANY, "1,000,000 routes of 1,000 VPNs");
+}
+
+fn of_size(criterion: &mut Criterion, vrfs: u32, name: &str) {
+    let feeds = [feed(vrfs, 0), feed(vrfs, 1)];
+    let routes = vrfs * ROUTES_OF_A_VRF;
+    let mut group = criterion.benchmark_group(name);
     group.sample_size(10).throughput(Throughput::Elements(routes.into()));
     let told = || {
-        let mut edge = Edge::new();
+        let mut edge = Edge::new(vrfs);
         edge.import();
         edge.take(0, &feeds[0]);
         edge

@@ -43,9 +43,9 @@ impl Vpn {
                 }
                 let mut way = Way { vpn, key: &vpn_key, own, settings, exported };
                 match way.tell(core, &choice) {
-                    Told::Came => counters.exported += 1,
-                    Told::Went => counters.exported -= 1,
-                    Told::Same => {}
+                    Outcome::Came => counters.exported += 1,
+                    Outcome::Went => counters.exported -= 1,
+                    Outcome::Same => {}
                 }
             }
         });
@@ -64,7 +64,7 @@ impl Vpn {
 }
 
 /// What became of a route towards other edges.
-enum Told {
+enum Outcome {
     Came,
     Went,
     Same,
@@ -81,7 +81,7 @@ struct Way<'a> {
 
 impl Way<'_> {
     /// Tells the route if it is of this VRF, and takes it back otherwise.
-    fn tell(&mut self, core: &mut Rib, choice: &Choice<'_>) -> Told {
+    fn tell(&mut self, core: &mut Rib, choice: &Choice<'_>) -> Outcome {
         let best = choice.best().filter(|best| best.peer != PeerId::IMPORTED);
         let (own, settings, is_ipv6) = (self.own, self.settings, self.vpn == Family::Vpnv6);
         let is_told = best.is_some_and(|best| {
@@ -103,10 +103,10 @@ impl Way<'_> {
             false => None,
         };
         match taken {
-            Some(Taken::New) => Told::Came,
-            Some(Taken::Known | Taken::Refused) => Told::Same,
-            None if core.retract(self.vpn, self.key) => Told::Went,
-            None => Told::Same,
+            Some(Taken::New) => Outcome::Came,
+            Some(Taken::Known | Taken::Refused) => Outcome::Same,
+            None if core.retract(self.vpn, self.key) => Outcome::Went,
+            None => Outcome::Same,
         }
     }
 }

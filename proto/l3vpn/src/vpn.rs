@@ -280,6 +280,31 @@ impl Vpn {
         self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
     }
 
+    /// The same, where nothing is done that could have to be exported: reading, sending.
+    pub fn rib_untouched(&mut self, id: VrfId) -> Option<&mut Rib> {
+        self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
+    }
+
+    /// Another address of this edge is the next hop that other edges are told.
+    pub fn set_next_hop(&mut self, next_hop: Ipv4Addr) {
+        self.settings.next_hop = next_hop;
+        self.room.exported.forget();
+        let ids: Vec<VrfId> = self.vrfs.keys().copied().collect();
+        for id in ids {
+            if let Some(vrf) = self.vrfs.get_mut(&id) {
+                vrf.rib.close_reader(vrf.reader);
+                vrf.reader = vrf.rib.reader(families(), 1);
+            }
+            self.touch(id);
+        }
+    }
+
+    /// Whether a VRF was refused routes, since it has as many as it may, and is so still.
+    #[must_use]
+    pub fn is_full(&self, id: VrfId) -> bool {
+        self.short.contains(&id)
+    }
+
     /// The VRFs in their order, with what was counted of them.
     pub fn vrfs(&self) -> impl Iterator<Item = (VrfId, &VrfSettings, Counters)> {
         self.vrfs.iter().map(|(id, vrf)| (*id, &vrf.settings, vrf.counters))

@@ -79,6 +79,7 @@ fn up(rib: &mut Rib, number: u32) {
         role: None,
         next_hop_self: None,
         customer: Customer::default(),
+        subnets: Vec::new(),
     };
     rib.up(Time::ZERO, PeerId(number), about, &negotiated());
 }

@@ -119,15 +119,24 @@ impl ImportContext<'_> {
         let Content { attributes, next_hop, .. } = *content;
         let newest = table.source_mut(self.number).sets;
         let about = &self.peer.neighbour;
-        let rank = Rank::read(attributes, about.kind, about.identifier, about.address).seen_with(
-            match &table.sets.next_hops {
-                None => self.metrics.of_route(0, attributes, next_hop),
-                Some(hops) => {
-                    next_hops::address(attributes, next_hop).map_or(Some(0), |it| hops.metric(it))
-                }
-            },
-        );
-        let set = table.sets.insert(hash, content, about.kind, rank, newest);
+        let address = next_hops::address(attributes, next_hop);
+        // Where next hops are followed. One that the policy has put there is the operator's.
+        let is_led = table.sets.next_hops.is_none()
+            || content.came_as != NONE
+            || address.is_none_or(|it| about.may_name(it, table.family));
+        let metric = match (&table.sets.next_hops, address) {
+            (None, _) => self.metrics.of_route(0, attributes, next_hop),
+            (Some(_), None) => Some(0),
+            (Some(hops), Some(it)) if is_led && hops.has_room(self.number, it) => hops.metric(it),
+            (Some(_), Some(_)) => None,
+        };
+        let rank = Rank::read(attributes, about.kind, about.identifier, about.address);
+        let set = table.sets.insert(hash, content, about.kind, rank.seen_with(metric), newest);
+        if is_led {
+            table.sets.link(set);
+        } else {
+            self.peer.counters.foreign_next_hops += 1;
+        }
         let source = table.source_mut(self.number);
         source.sets = set;
         source.octets += (attributes.len() + next_hop.len()) as u64;

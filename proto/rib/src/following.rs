@@ -1,10 +1,10 @@
 //! What next hops that are followed one by one do to the routes over them.
 
-use crate::Rib;
 use crate::key::Key;
 use crate::next_hops::{NextHopView, NextHops};
 use crate::rib::{Any, with};
 use crate::table::Table;
+use crate::{PeerId, Rib};
 use bgp::family::Family;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -32,6 +32,14 @@ impl<K: Key> Table<K> {
         }
         // All are compared by what holds now, also with each other.
         changed.into_iter().for_each(|(set, is_turned)| self.rerank(set, is_turned));
+    }
+
+    /// Sets that have waited for room among the next hops of their peer have it.
+    fn admit_next_hops(&mut self) {
+        let admitted = self.sets.next_hops.as_deref_mut().map(NextHops::admit);
+        for (set, metric) in admitted.unwrap_or_default() {
+            self.see_with(&[set], metric);
+        }
     }
 
     fn set_next_hop(&mut self, address: IpAddr, metric: Option<u32>) {
@@ -66,11 +74,30 @@ impl Rib {
         }
     }
 
+    /// The same for routes of one family, where the way to a next hop is not one for all: labels
+    /// must lead to those of VPNs.
+    pub fn set_next_hop_of(&mut self, family: Family, address: IpAddr, metric: Option<u32>) {
+        if let Some(any) = &mut self.tables[family as usize] {
+            with!(&mut **any, table => table.set_next_hop(address, metric));
+        }
+    }
+
+    /// Attribute sets of a peer that cannot be reached since it has as many next hops as it may
+    /// ([`crate::NEXT_HOPS_OF_PEER_MAX`] of each family).
+    #[must_use]
+    pub fn excess_next_hops(&self, peer: PeerId) -> usize {
+        let all = self.tables.iter().flatten();
+        all.filter_map(|any| with!(&**any, table => table.sets.next_hops.as_deref()))
+            .map(|hops| hops.waiting(peer))
+            .sum()
+    }
+
     /// Next hops that came into use since this was asked, each for every family that it is new to:
     /// whether they can be reached is to be said.
     pub fn new_next_hops(&mut self) -> Vec<IpAddr> {
         let mut new = Vec::new();
         for any in self.tables.iter_mut().flatten() {
+            with!(&mut **any, table => table.admit_next_hops());
             let hops = with!(&mut **any, table => table.sets.next_hops.as_deref_mut());
             hops.into_iter().for_each(|hops| hops.take_fresh(&mut new));
         }

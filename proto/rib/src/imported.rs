@@ -5,7 +5,7 @@ use crate::decide::Rank;
 use crate::key::Key;
 use crate::rib::{Any, plain_next_hop, with};
 use crate::sets::Content;
-use crate::table::{Announced, Table, Taken};
+use crate::table::{Announced, Taken};
 use crate::{Kind, NONE, PeerId, Rib};
 use bgp::family::Family;
 
@@ -28,27 +28,6 @@ pub struct Imported<'a> {
     pub rank: Rank,
 }
 
-impl<K: Key> Table<K> {
-    /// The set of that content among the imported ones, compared by that rank.
-    fn imported_set(&mut self, content: &Content<'_>, rank: Rank) -> u32 {
-        let hash = self.sets.hash(content);
-        if let Some(set) = self.sets.find(hash, content) {
-            let known = self.sets.get_mut(set);
-            if known.rank != rank {
-                known.rank = rank;
-                self.rerank(set, true);
-            }
-            return set;
-        }
-        let newest = self.source_mut(content.peer).sets;
-        let set = self.sets.insert(hash, content, Kind::NonClient, rank, newest);
-        let source = self.source_mut(content.peer);
-        source.sets = set;
-        source.octets += (content.attributes.len() + content.next_hop.len()) as u64;
-        set
-    }
-}
-
 impl Rib {
     /// A path of another base stands from now on, in place of another one of that key and number.
     /// It is compared as it was there, but for an own one there: here it is one of an internal
@@ -67,7 +46,7 @@ impl Rib {
             // apart.
             let (epoch, came_as, is_refused) = (from.0, NONE, false);
             let content = Content { peer, epoch, attributes, next_hop, came_as, is_refused };
-            let set = table.imported_set(&content, rank);
+            let set = table.set_of_nobody(&content, Kind::NonClient, rank);
             let taken = table.announce(key, Announced { peer, path_id, payload, set });
             if taken == Taken::Refused {
                 table.drop_set(set);

@@ -61,7 +61,7 @@ pub use decide::Rank;
 pub use imported::Imported;
 pub use metrics::{Location, Metrics};
 pub use neighbour::{Audience, Customer, Kind, Neighbour, PeerId, Terms};
-pub use next_hops::NextHopView;
+pub use next_hops::{NEXT_HOPS_OF_PEER_MAX, NextHopView};
 pub use output::Sending;
 pub use own::OwnRoute;
 pub use peers::PeerCounters;

@@ -1,6 +1,7 @@
 //! Who stands at the other end of a session, as far as routes are concerned.
 
 use bgp::codec::{Asn, ExtendedCommunity, Identifier, Role};
+use bgp::family::Family;
 use core::net::IpAddr;
 
 /// The number of a peer, given by the owner: below [`crate::PEERS_MAX`].
@@ -66,6 +67,34 @@ pub struct Neighbour {
     pub next_hop_self: Option<IpAddr>,
     /// What it is as a customer of a VPN.
     pub customer: Customer,
+    /// Subnets that it shares with this speaker: next hops of an external peer are of these
+    /// (RFC 4271 §6.3); none, where it is not next door: they may be any.
+    pub subnets: Vec<(IpAddr, u8)>,
+}
+
+impl Neighbour {
+    /// Whether it may name that next hop: an external peer next door names itself, or whom it
+    /// shares a subnet with; of routes of VPNs, whose labels are those of the next hop, itself.
+    pub(crate) fn may_name(&self, address: IpAddr, family: Family) -> bool {
+        let address = address.to_canonical();
+        let is_vpn = matches!(family, Family::Vpnv4 | Family::Vpnv6);
+        self.kind != Kind::External
+            || self.subnets.is_empty()
+            || address == self.address.to_canonical()
+            || !is_vpn && self.subnets.iter().any(|it| is_around(*it, address))
+    }
+}
+
+/// Whether an address is in a subnet.
+fn is_around(subnet: (IpAddr, u8), address: IpAddr) -> bool {
+    let (differ, most) = match (subnet.0, address) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => {
+            (u128::from(one.to_bits() ^ other.to_bits()) << 96, 32)
+        }
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits() ^ other.to_bits(), 128),
+        _ => return false,
+    };
+    differ.leading_zeros() >= u32::from(subnet.1).min(most)
 }
 
 /// What a customer of a VPN is beside a peer (RFC 4364 §7, §10).

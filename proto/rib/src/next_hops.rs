@@ -1,9 +1,13 @@
 //! Next hops that are followed one by one: each once for a table, with the attribute sets over it.
 
-use crate::NONE;
+use crate::{NONE, PeerId};
 use bgp::codec::{AttributeType, Attributes, NextHop};
 use core::net::IpAddr;
 use hashbrown::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Next hops that one peer may have in a table: what leads over others cannot be reached.
+pub const NEXT_HOPS_OF_PEER_MAX: usize = 4_096;
 
 /// A next hop that attribute sets have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +41,21 @@ struct Link {
 
 const UNLINKED: Link = Link { hop: NONE, next: NONE, prev: NONE };
 
+/// What one peer has of them.
+#[derive(Debug, Default)]
+struct Share {
+    /// How many of its sets have each.
+    sets: HashMap<u32, u32>,
+    /// Sets that it may have no further next hop for.
+    waiting: BTreeMap<u32, IpAddr>,
+}
+
 /// The next hops of a table.
 #[derive(Debug, Default)]
 pub(crate) struct NextHops {
+    shares: HashMap<PeerId, Share>,
+    /// Peers with sets that wait, and room for one of them.
+    eased: BTreeSet<PeerId>,
     index: HashMap<IpAddr, u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -91,9 +107,21 @@ impl NextHops {
         number
     }
 
-    /// A set has that next hop.
-    pub(crate) fn link(&mut self, set: u32, address: IpAddr) {
+    /// Whether a peer may have that next hop.
+    pub(crate) fn has_room(&self, peer: PeerId, address: IpAddr) -> bool {
+        let Some(share) = self.shares.get(&peer) else { return true };
+        let known = self.index.get(&address).is_some_and(|hop| share.sets.contains_key(hop));
+        known || share.sets.len() < NEXT_HOPS_OF_PEER_MAX
+    }
+
+    /// A set of a peer has that next hop, or waits until the peer may have it.
+    pub(crate) fn link(&mut self, set: u32, peer: PeerId, address: IpAddr) {
+        if !self.has_room(peer, address) {
+            self.shares.entry(peer).or_default().waiting.insert(set, address);
+            return;
+        }
         let hop = self.slot(address);
+        *self.shares.entry(peer).or_default().sets.entry(hop).or_default() += 1;
         let slot = &mut self.slots[hop as usize];
         let next = core::mem::replace(&mut slot.first, set);
         slot.sets += 1;
@@ -107,8 +135,12 @@ impl NextHops {
         }
     }
 
-    /// A set is no more.
-    pub(crate) fn unlink(&mut self, set: u32) {
+    /// A set of a peer is no more.
+    pub(crate) fn unlink(&mut self, set: u32, peer: PeerId) {
+        let waited = self.shares.get_mut(&peer).and_then(|it| it.waiting.remove(&set));
+        if waited.is_some() {
+            return self.settle(peer);
+        }
         let Some(link) = self.links.get_mut(set as usize) else { return };
         let Link { hop, next, prev } = core::mem::replace(link, UNLINKED);
         if hop == NONE {
@@ -129,6 +161,49 @@ impl NextHops {
         if next != NONE {
             self.links[next as usize].prev = prev;
         }
+        let Some(share) = self.shares.get_mut(&peer) else { return };
+        if let Some(sets) = share.sets.get_mut(&hop) {
+            *sets -= 1;
+            if *sets == 0 {
+                share.sets.remove(&hop);
+                self.settle(peer);
+            }
+        }
+    }
+
+    /// A peer has a next hop less, or waits for one less.
+    fn settle(&mut self, peer: PeerId) {
+        let Some(share) = self.shares.get(&peer) else { return };
+        match (share.sets.is_empty(), share.waiting.is_empty()) {
+            (true, true) => drop(self.shares.remove(&peer)),
+            (_, false) => drop(self.eased.insert(peer)),
+            (false, true) => {}
+        }
+    }
+
+    /// Sets that have waited and need not any more, with how far their next hops are.
+    pub(crate) fn admit(&mut self) -> Vec<(u32, Option<u32>)> {
+        let mut admitted = Vec::new();
+        for peer in core::mem::take(&mut self.eased) {
+            while let Some((set, address)) = self.first_waiting(peer)
+                && self.has_room(peer, address)
+            {
+                self.shares.entry(peer).or_default().waiting.remove(&set);
+                self.link(set, peer, address);
+                admitted.push((set, self.metric(address)));
+            }
+        }
+        admitted
+    }
+
+    fn first_waiting(&self, peer: PeerId) -> Option<(u32, IpAddr)> {
+        let first = self.shares.get(&peer)?.waiting.first_key_value()?;
+        Some((*first.0, *first.1))
+    }
+
+    /// Sets of a peer that wait.
+    pub(crate) fn waiting(&self, peer: PeerId) -> usize {
+        self.shares.get(&peer).map_or(0, |it| it.waiting.len())
     }
 
     /// Those that came into use since this was asked, and still are.

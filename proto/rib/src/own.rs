@@ -72,20 +72,23 @@ impl OwnRoute<'_> {
 }
 
 impl<K: Key> Table<K> {
-    /// The set of that content among those of this speaker; it has no paths yet if it is new.
-    fn own_set(&mut self, content: &Content<'_>, originator: u32) -> u32 {
+    /// The set of that content among those that are no peer's, compared by that rank; it has no
+    /// paths yet if it is new.
+    pub(crate) fn set_of_nobody(&mut self, content: &Content<'_>, kind: Kind, rank: Rank) -> u32 {
         let hash = self.sets.hash(content);
         if let Some(set) = self.sets.find(hash, content) {
+            let known = self.sets.get_mut(set);
+            if known.rank != rank {
+                known.rank = rank;
+                self.rerank(set, true);
+            }
             return set;
         }
-        let Content { attributes, next_hop, .. } = *content;
-        let newest = self.source_mut(PeerId::OWN).sets;
-        let here = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let rank = Rank::read(attributes, Kind::Own, originator, here);
-        let set = self.sets.insert(hash, content, Kind::Own, rank, newest);
-        let source = self.source_mut(PeerId::OWN);
+        let newest = self.source_mut(content.peer).sets;
+        let set = self.sets.insert(hash, content, kind, rank, newest);
+        let source = self.source_mut(content.peer);
         source.sets = set;
-        source.octets += (attributes.len() + next_hop.len()) as u64;
+        source.octets += (content.attributes.len() + content.next_hop.len()) as u64;
         set
     }
 }
@@ -113,7 +116,9 @@ impl Rib {
             let epoch = table.source_mut(peer).epoch;
             let (came_as, is_refused) = (NONE, false);
             let content = Content { peer, epoch, attributes, next_hop, came_as, is_refused };
-            let set = table.own_set(&content, identifier);
+            let here = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+            let rank = Rank::read(attributes, Kind::Own, identifier, here);
+            let set = table.set_of_nobody(&content, Kind::Own, rank);
             if is_constrained(family) {
                 table.sets.get_mut(set).class = interest.class(peer, attributes);
             }

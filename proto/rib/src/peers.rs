@@ -23,6 +23,9 @@ pub struct PeerCounters {
     pub looped: u64,
     /// Routes that its import policy refused.
     pub refused: u64,
+    /// Attribute sets whose next hop is none that it may name (RFC 4271 §6.3), where next hops are
+    /// followed: they cannot be reached.
+    pub foreign_next_hops: u64,
 }
 
 /// A peer whose session is up.

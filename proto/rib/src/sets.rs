@@ -64,10 +64,11 @@ impl Set {
         self.octets.len() as u64
     }
 
-    /// The next hop that is to be reached; none for one that leads nowhere, or is no peer's.
+    /// The next hop that is to be reached; none for one that leads nowhere, is no peer's, or is
+    /// refused: nothing leads over that.
     fn leads_to(&self) -> Option<core::net::IpAddr> {
         let address = || next_hops::address(self.attributes(), self.next_hop());
-        if self.peer.is_none() { None } else { address() }
+        if self.peer.is_none() || self.rank.is_refused() { None } else { address() }
     }
 
     fn content(&self) -> Content<'_> {
@@ -159,9 +160,9 @@ impl Sets {
     pub(crate) fn follow_next_hops(&mut self) -> Vec<u32> {
         let mut hops = NextHops::default();
         let used = (0..).zip(&self.slots).filter(|(_, set)| set.references > 0);
-        let led = used.filter_map(|(number, set)| Some((number, set.leads_to()?)));
-        let linked = led.map(|(number, address)| {
-            hops.link(number, address);
+        let led = used.filter_map(|(number, set)| Some((number, set.peer, set.leads_to()?)));
+        let linked = led.map(|(number, peer, address)| {
+            hops.link(number, peer, address);
             number
         });
         let linked = linked.collect();
@@ -257,14 +258,17 @@ impl Sets {
         if content.came_as != NONE {
             self.get_mut(content.came_as).references += 1;
         }
-        if let Some(hops) = &mut self.next_hops
-            && let Some(address) = self.slots[number as usize].leads_to()
-        {
-            hops.link(number, address);
-        }
         let slots = &self.slots;
         self.index.insert_unique(hash, number, |&at| slots[at as usize].hash);
         number
+    }
+
+    /// The next hop of a set is followed from now on, where they are.
+    pub(crate) fn link(&mut self, number: u32) {
+        let set = &self.slots[number as usize];
+        if let (Some(hops), Some(address)) = (&mut self.next_hops, set.leads_to()) {
+            hops.link(number, set.peer, address);
+        }
     }
 
     /// Takes out a set that no path has any more; the peer's newest set afterwards, if it was it.
@@ -274,7 +278,7 @@ impl Sets {
             found.remove();
         }
         if let Some(hops) = &mut self.next_hops {
-            hops.unlink(number);
+            hops.unlink(number, self.slots[number as usize].peer);
         }
         let set = self.get_mut(number);
         let (newer, older) = (set.newer, set.older);

@@ -45,6 +45,7 @@ impl Rib {
                 role: None,
                 next_hop_self: None,
                 customer: Customer::default(),
+                subnets: Vec::new(),
             },
             context: Context {
                 peering: Peering::Internal,

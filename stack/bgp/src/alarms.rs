@@ -3,7 +3,7 @@
 use crate::{Departed, Held, Peer, Speaker};
 use machine::Time;
 use question::Condition;
-use rib::{PeerId, Rib};
+use rib::{NEXT_HOPS_OF_PEER_MAX, PeerId, Rib};
 
 /// Peers that are away with an alarm of their own, at most; the others have one together.
 const AWAY_ALARMS_MAX: usize = 50;
@@ -50,6 +50,14 @@ pub(crate) fn of_peer(rib: &Rib, id: PeerId, peer: &Peer) -> Vec<Condition> {
     }
     if let Some(text) = refused_by_default(peer) {
         rows.push(alarm("bgp-no-policy", name, "minor", &format!("{name}: {text}")));
+    }
+    let excess = rib.excess_next_hops(id);
+    if excess > 0 {
+        let text = format!(
+            "{name} has {NEXT_HOPS_OF_PEER_MAX} next hops of a family, as many as it may: {excess} \
+             sets of attributes with others are not reached"
+        );
+        rows.push(alarm("bgp-next-hops-exceeded", name, "major", &text));
     }
     for limit in &peer.settings.limits {
         if !peer.warned.has(limit.family) {

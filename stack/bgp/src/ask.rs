@@ -6,7 +6,7 @@ mod routes;
 
 pub use routes::{hex, key_of, prefix, wrong};
 
-use crate::{PeerTable, RouteCounts, Tables, alarms};
+use crate::{PeerMetrics, PeerTable, RouteCounts, Tables, alarms};
 use bgp::codec::{CEASE_COMMUNICATION_BYTES_MAX, RefreshKind};
 use machine::Time;
 use peers::{BgpSummaryRow, PeerSheet};
@@ -47,6 +47,8 @@ rows! {
 }
 
 const PEER: Parameter = Parameter::text("peer", "its name").required();
+const VRF: Parameter =
+    Parameter::text("vrf", "a routing table of a provider edge; left out: the global one");
 const TEXT: Parameter = Parameter::text("text", "what the peer is told (RFC 9003)");
 const FAMILY: Parameter = Parameter::text("family", "left out: ipv4-unicast");
 
@@ -54,12 +56,15 @@ questions! {
     /// What may be asked, and who answers it.
     const QUESTIONS: Serve;
     /// The peers.
-    Ask "bgp/summary" [] -> Vec<BgpSummaryRow>, |it, asked| Ok(it.show_summary(asked.now));
+    Ask "bgp/summary" [
+        Parameter::text("vrf", "only customers of this routing table of a provider edge"),
+    ] -> Vec<BgpSummaryRow>, |it, asked| Ok(it.show_summary(asked.now));
     /// Everything about a peer; of one that is away what is remembered of it.
     Ask "bgp/peer" [PEER] -> Vec<PeerSheet>, |it, asked| it.show_peer(asked.now, asked.ask);
     /// The routes of a family, a page at a time, each with its best path.
     Ask "bgp/routes" [
         FAMILY,
+        VRF,
         Parameter::text("received", "only those of this peer"),
         Parameter::text("advertised", "only those that this peer is told"),
         Parameter::text("within", "only those within this prefix"),
@@ -72,11 +77,12 @@ questions! {
     Ask "bgp/route" [
         Parameter::text("prefix", "a prefix; in families without prefixes, a text").required(),
         FAMILY,
+        VRF,
     ] -> Vec<BgpPathRow>, |it, asked| it.show_route(asked.ask);
     /// The update groups: who is told the same, and how far they are.
-    Ask "bgp/groups" [] -> Vec<CohortRow>, |it, _| Ok(it.show_groups());
+    Ask "bgp/groups" [VRF] -> Vec<CohortRow>, |it, _| Ok(it.show_groups());
     /// The tables that have routes.
-    Ask "bgp/families" [] -> Vec<FamilyRow>, |it, _| Ok(it.show_families());
+    Ask "bgp/families" [VRF] -> Vec<FamilyRow>, |it, _| Ok(it.show_families());
     /// Begins the session of a peer anew.
     Act "bgp/clear" [
         PEER,
@@ -113,6 +119,10 @@ impl Tables<'_> {
         out: &mut Effects,
     ) -> Option<Result<Value, AskError>> {
         let serve = question::find(QUESTIONS, &ask.path)?;
+        let vrf = ask.params.get("vrf").filter(|it| self.beside.vrf() != Some(it.as_str()));
+        if let Some(vrf) = vrf {
+            return Some(Err(AskError::NotFound(format!("routing table {vrf}"))));
+        }
         Some(serve(self, &mut Asked { now, ask, out }))
     }
 
@@ -129,8 +139,14 @@ impl Tables<'_> {
 
     /// Brings the metrics of each peer up to date.
     pub fn show_peers(&self, table: &PeerTable) {
+        table.show(self.peer_rows());
+    }
+
+    /// The metrics of each peer, where several speakers share a table.
+    #[must_use]
+    pub fn peer_rows(&self) -> Vec<PeerMetrics> {
         let told = self.routes_announced();
-        self.speaker.show(table, |id| {
+        self.speaker.rows(|id| {
             let families = self.speaker.peers().get(id).map(peers::families);
             let families = || families.into_iter().flat_map(bgp::family::FamilySet::iter);
             RouteCounts {
@@ -138,7 +154,7 @@ impl Tables<'_> {
                 accepted: families().map(|it| u64::from(self.rib.accepted(id, it))).sum(),
                 sent: told.get(&id).map_or(0, |routes| *routes as u64),
             }
-        });
+        })
     }
 
     fn named_peer(&self, ask: &Ask) -> Result<PeerId, AskError> {

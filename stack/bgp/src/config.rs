@@ -256,6 +256,14 @@ peer_options! {
     long_lived_s: u32,
     /// Time until the End-of-RIB of a peer that is back, seconds; absent: 360.
     stale_s: u32,
+    /// On a provider edge: the routing table that it is a customer of; absent: the global one.
+    vrf: String,
+    /// Its site (RFC 4364 §7), as `65000:7`: its routes are marked with it, and what is so marked
+    /// is not told to it. For customers of a `vrf`.
+    site: String,
+    /// Its AS in the paths that it is told is replaced by this node's: other sites of the customer
+    /// have the same one. For customers of a `vrf`; absent: no.
+    as_override: bool,
     /// Where it stands (`[[rr.location]]`): its best paths are chosen by the metrics from there.
     location: String,
     /// The policy that its routes go through when they come; absent: what `default_policy` says.

@@ -169,6 +169,7 @@ mod tests {
             peer: &[],
             policy: &[],
             locations: Vec::new(),
+            vrfs: Vec::new(),
             first_port: PortId(2_000),
         };
         let seed = Seed { shard: 0, shards: 1, random: [1; 32], now };

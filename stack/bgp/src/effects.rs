@@ -129,3 +129,22 @@ pub struct Counts {
     /// ROUTE-REFRESHes that came.
     pub refreshes: u64,
 }
+
+impl Counts {
+    /// Adds what another speaker has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.established += other.established;
+        self.dropped += other.dropped;
+        self.failed += other.failed;
+        self.attempts += other.attempts;
+        self.refused += other.refused;
+        self.range_full += other.range_full;
+        self.range_silent += other.range_silent;
+        self.hold_expired += other.hold_expired;
+        self.send_hold_expired += other.send_hold_expired;
+        self.offended += other.offended;
+        self.tolerated += other.tolerated;
+        self.exceeded += other.exceeded;
+        self.refreshes += other.refreshes;
+    }
+}

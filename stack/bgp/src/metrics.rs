@@ -35,6 +35,9 @@ event::metrics! {
 /// A table of [`PeerMetric`]s.
 pub type PeerTable = Table<PeerMetric, 2>;
 
+/// The labels of a peer, and its metrics.
+pub type PeerMetrics = ([String; 2], [(PeerMetric, u64); 9]);
+
 /// A table without rows.
 #[must_use]
 pub fn peer_table() -> PeerTable {
@@ -53,9 +56,9 @@ pub struct RouteCounts {
 }
 
 impl Speaker {
-    /// Shows each peer in `table`, those from ranges that are away included. `routes` says how many
+    /// The row of each peer, those from ranges that are away included. `routes` says how many
     /// routes one has.
-    pub fn show(&self, table: &PeerTable, routes: impl Fn(PeerId) -> RouteCounts) {
+    pub(crate) fn rows(&self, routes: impl Fn(PeerId) -> RouteCounts) -> Vec<PeerMetrics> {
         let there = self.peers.iter().map(|(id, peer)| {
             let counters = peer.session.counters();
             let routes = routes(id);
@@ -71,8 +74,8 @@ impl Speaker {
                 (PeerMetric::RoutesOut, routes.sent),
                 (PeerMetric::Waiting, peer.waiting()),
             ];
-            let group = peer.settings.group.as_deref().unwrap_or_default();
-            ([peer.settings.name.as_str(), group], metrics)
+            let group = peer.settings.group.clone().unwrap_or_default();
+            ([peer.settings.name.clone(), group], metrics)
         });
         let away = self.departed.away(&self.peers).map(|it| {
             let metrics = [
@@ -86,9 +89,9 @@ impl Speaker {
                 (PeerMetric::RoutesOut, 0),
                 (PeerMetric::Waiting, 0),
             ];
-            ([it.name.as_str(), it.group.as_str()], metrics)
+            ([it.name.clone(), it.group.clone()], metrics)
         });
-        table.show(there.chain(away));
+        there.chain(away).collect()
     }
 }
 

@@ -311,7 +311,9 @@ impl Peers {
     /// The peer of that name, or with that address.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<PeerId> {
-        self.named(name).or_else(|| self.of_address(name.parse().ok()?))
+        let of_range = || self.iter().find(|(_, peer)| peer.settings.name == name);
+        let known = self.named(name).or_else(|| self.of_address(name.parse().ok()?));
+        known.or_else(|| of_range().map(|(id, _)| id))
     }
 
     /// The configured peer of that name.

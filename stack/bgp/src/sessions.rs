@@ -10,7 +10,7 @@ use bgp::family::FamilySet;
 use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out};
 use bytes::Bytes;
 use machine::{Machine, Time};
-use rib::{Customer, Kind, Neighbour, PeerId};
+use rib::{Kind, Neighbour, PeerId};
 use runtime::Effects;
 use std::net::IpAddr;
 
@@ -301,7 +301,8 @@ fn neighbour(peer: &Peer, negotiated: &Negotiated, local: Option<IpAddr>) -> Nei
         role: settings.session.offer.role.filter(|_| !is_internal),
         // RFC 4271 §5.1.3: always where the peer is external.
         next_hop_self: local.filter(|_| !is_internal || settings.next_hop_self),
-        customer: Customer::default(),
+        customer: settings.customer,
+        subnets: Vec::new(),
     }
 }
 

@@ -16,6 +16,11 @@ pub trait Beside {
         None
     }
 
+    /// The routing table of an edge whose these are; none: the global one.
+    fn vrf(&self) -> Option<&str> {
+        None
+    }
+
     /// The name of who reads or writes the tables and is no peer.
     fn name_of(&self, _id: PeerId) -> Option<String> {
         None

@@ -40,6 +40,10 @@ pub enum Rank {
     Composed,
     /// Hops with a backup.
     Paired,
+    /// Flows shared among routes of VPNs.
+    Shared,
+    /// Routes of VPNs with a backup.
+    Standby,
     /// Pseudowires of bridge domains.
     Member,
     /// Filters, labels, queues and the like.

@@ -32,6 +32,12 @@ impl Edit<'_> {
         self.said
     }
 
+    /// The number of a name that has one.
+    #[must_use]
+    pub fn known(&self, kind: Kind, name: &str) -> Option<u32> {
+        self.numbers.known(kind, name)
+    }
+
     /// The number of a name, which stays in use until everything is said again without it.
     pub fn number(&mut self, kind: Kind, name: &str) -> u32 {
         let is_new = self.numbers.known(kind, name).is_none();

@@ -1,5 +1,6 @@
 //! What a speaker is, that was made for the streams of the runtime, where its connections are
-//! carried here: what it wants of them by its `Effects`, and what it hears of them.
+//! carried here: what it wants of them by its `Effects`, and what it hears of them. Each routing
+//! table has a speaker of its own.
 //!
 //! ```text
 //!   speaker ─ Effects: opens, sends, closes ─→ carry ─→ Streams ─→ packets ─→ door
@@ -47,12 +48,13 @@ pub struct Doors {
     pub number: PortId,
     /// Addresses that they may connect to, by their tables.
     pub own: BTreeSet<(u32, IpAddr)>,
-    /// What they must prove.
-    pub guards: Vec<Guard>,
+    /// What they must prove, by the same.
+    pub guards: BTreeMap<u32, Vec<Guard>>,
 }
 
 #[derive(Debug)]
 struct Carrying {
+    table: u32,
     flow: Flow,
     /// What was asked for here, until it stands.
     begins: bool,
@@ -70,7 +72,7 @@ pub struct Carrier {
     /// Octets of messages whose end has not come.
     partial: usize,
     next: u32,
-    heard: VecDeque<Carried>,
+    heard: VecDeque<(u32, Carried)>,
     received: u64,
     unread: u64,
     sent: u64,
@@ -90,7 +92,25 @@ pub struct CarrierTally {
 impl Doors {
     /// Nobody may.
     const SHUT: Self =
-        Self { port: 0, number: PortId(u16::MAX), own: BTreeSet::new(), guards: Vec::new() };
+        Self { port: 0, number: PortId(u16::MAX), own: BTreeSet::new(), guards: BTreeMap::new() };
+
+    /// What a far end must prove.
+    fn terms(&self, table: u32, far: IpAddr) -> Terms {
+        let guards = self.guards.get(&table).map_or(&[][..], Vec::as_slice);
+        let guard = guard_for(guards, far.to_canonical());
+        Terms {
+            hop_limit: guard.and_then(|it| it.ttl).unwrap_or(HOP_LIMIT),
+            hop_limit_min: guard.and_then(|it| it.ttl_min).unwrap_or(0),
+            key: guard.and_then(|it| it.md5.clone()),
+        }
+    }
+}
+
+impl Carrying {
+    /// Whether it is what was asked for towards that end, and does not stand yet.
+    fn is_to(&self, table: u32, flow: &Flow) -> bool {
+        self.begins && self.table == table && to(&self.flow) == to(flow)
+    }
 }
 
 impl Carrier {
@@ -181,7 +201,7 @@ impl Carrier {
             let is_let_in = is_meant && welcomes(ends.table, ends.far.ip());
             is_let_in.then(|| {
                 *next = next.wrapping_add(1).max(1);
-                (ConnId(*next), terms(&doors.guards, ends.far.ip()))
+                (ConnId(*next), doors.terms(ends.table, ends.far.ip()))
             })
         };
         let came = Arrived::read(record.vrf, packet);
@@ -189,25 +209,26 @@ impl Carrier {
         self.unread += u64::from(came.is_none());
     }
 
-    /// Does what a speaker wants; `from` says of the far end of a flow by which table, and from
-    /// which address, it is reached.
+    /// Does what the speaker of a table wants; `from` says of the far end of a flow from which
+    /// address it is reached.
     pub fn carry(
         &mut self,
         now: Time,
+        table: u32,
         wanted: &mut Effects,
-        from: impl Fn(&Flow) -> Option<(u32, IpAddr)>,
+        from: impl Fn(&Flow) -> Option<IpAddr>,
     ) {
         let closes = std::mem::take(&mut wanted.closes);
         // Who connects again, in one turn, gives up first what has not come to stand.
         for flow in &closes {
-            let is_it = |it: &Carrying| it.begins && to(&it.flow) == to(flow);
+            let is_it = |it: &Carrying| it.is_to(table, flow);
             let begun = self.carried.iter().find(|(_, it)| is_it(it)).map(|(id, _)| *id);
             if let Some(id) = begun.filter(|_| !self.carried.contains_key(&flow.conn)) {
                 self.close(now, id);
             }
         }
         for flow in std::mem::take(&mut wanted.opens) {
-            self.open(now, flow, &from);
+            self.open(now, table, flow, &from);
         }
         for (at, (flow, octets)) in wanted.sends().enumerate() {
             match wanted.shared(at) {
@@ -229,21 +250,21 @@ impl Carrier {
         self.streams.close(now, id);
     }
 
-    fn open(&mut self, now: Time, flow: Flow, from: impl Fn(&Flow) -> Option<(u32, IpAddr)>) {
-        if self.carried.values().any(|it| it.begins && to(&it.flow) == to(&flow)) {
+    fn open(&mut self, now: Time, table: u32, flow: Flow, from: impl Fn(&Flow) -> Option<IpAddr>) {
+        if self.carried.values().any(|it| it.is_to(table, &flow)) {
             return;
         }
-        let Some((table, own)) = from(&flow) else {
+        let Some(own) = from(&flow) else {
             let why = "no address of this router leads to it";
-            return self.heard.push_back(Carried::Down(flow, why));
+            return self.heard.push_back((table, Carried::Down(flow, why)));
         };
         let Some(id) = self.number() else {
-            return self.heard.push_back(Carried::Down(flow, text(None)));
+            return self.heard.push_back((table, Carried::Down(flow, text(None))));
         };
-        let terms = terms(&self.doors.guards, flow.remote.ip());
+        let terms = self.doors.terms(table, flow.remote.ip());
         let local = SocketAddr::new(own, 0);
         let flow = Flow { conn: id, local, ..flow };
-        self.carried.insert(id, Carrying { flow, begins: true, partial: Vec::new() });
+        self.carried.insert(id, Carrying { table, flow, begins: true, partial: Vec::new() });
         self.streams.open(now, id, (table, own), flow.remote, terms);
     }
 
@@ -286,8 +307,8 @@ impl Carrier {
         }
     }
 
-    /// What the speaker hears next.
-    pub fn hear(&mut self) -> Option<Carried> {
+    /// What the speaker of a table hears next.
+    pub fn hear(&mut self) -> Option<(u32, Carried)> {
         self.heard.pop_front()
     }
 
@@ -298,21 +319,22 @@ impl Carrier {
                 let Some(it) = self.carried.get_mut(&id) else { return };
                 it.begins = false;
                 it.flow.local = ends.map_or(it.flow.local, |it| it.own);
-                self.heard.push_back(Carried::Up(it.flow));
+                self.heard.push_back((it.table, Carried::Up(it.flow)));
             }
             Event::Accepted(id) => {
                 let Some(ends) = self.streams.ends(id) else { return };
                 let number = self.doors.number;
                 let flow = Flow::to(number, Transport::Tcp, ends.own, ends.far);
                 let flow = Flow { conn: id, ..flow };
-                self.carried.insert(id, Carrying { flow, begins: false, partial: Vec::new() });
-                self.heard.push_back(Carried::Up(flow));
+                let (table, partial) = (ends.table, Vec::new());
+                self.carried.insert(id, Carrying { table, flow, begins: false, partial });
+                self.heard.push_back((table, Carried::Up(flow)));
             }
             Event::Octets(id, octets) => self.octets(now, id, octets),
             Event::Written(id, octets, left) => {
                 if let Some(it) = self.carried.get(&id) {
                     let written = Carried::Written(it.flow, octets as u64, left as u64);
-                    self.heard.push_back(written);
+                    self.heard.push_back((it.table, written));
                 }
             }
             Event::Closed(id, why) => self.ended(id, text(why)),
@@ -321,7 +343,7 @@ impl Carrier {
 
     fn ended(&mut self, id: ConnId, why: &'static str) {
         if let Some(it) = self.forget(id) {
-            self.heard.push_back(Carried::Down(it.flow, why));
+            self.heard.push_back((it.table, Carried::Down(it.flow, why)));
         }
     }
 
@@ -343,7 +365,8 @@ impl Carrier {
             match (self.frame)(rest) {
                 _ if rest.is_empty() => break None,
                 Frame::Message(count) if count > 0 && count <= rest.len() => {
-                    self.heard.push_back(Carried::Octets(it.flow, rest[..count].to_vec()));
+                    let octets = Carried::Octets(it.flow, rest[..count].to_vec());
+                    self.heard.push_back((it.table, octets));
                     from += count;
                 }
                 Frame::Message(_) | Frame::Partial => break None,
@@ -378,16 +401,6 @@ impl Carrier {
 /// The way of a flow, whoever's number it has.
 const fn to(flow: &Flow) -> (PortId, SocketAddr) {
     (flow.port, flow.remote)
-}
-
-/// What a far end must prove.
-fn terms(guards: &[Guard], far: IpAddr) -> Terms {
-    let guard = guard_for(guards, far.to_canonical());
-    Terms {
-        hop_limit: guard.and_then(|it| it.ttl).unwrap_or(HOP_LIMIT),
-        hop_limit_min: guard.and_then(|it| it.ttl_min).unwrap_or(0),
-        key: guard.and_then(|it| it.md5.clone()),
-    }
 }
 
 const fn text(why: Option<Why>) -> &'static str {

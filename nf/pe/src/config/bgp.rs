@@ -6,6 +6,7 @@ use config::Issue;
 use runtime::PortId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The first port of the speaker's flows; nothing of the runtime has them.
@@ -140,6 +141,11 @@ impl Bgp {
     /// What this section says of the speaker, which listens there.
     #[must_use]
     pub fn speaker<'a>(&'a self, listens: &'a [String]) -> Section<'a> {
+        self.speaker_with(listens, Vec::new())
+    }
+
+    /// The same, whose peers may be customers of these tables.
+    fn speaker_with<'a>(&'a self, listens: &'a [String], vrfs: Vec<&'a str>) -> Section<'a> {
         Section {
             key: "pe.bgp",
             asn: self.asn,
@@ -149,6 +155,7 @@ impl Bgp {
             peer: &self.peer,
             policy: &self.policy,
             locations: Vec::new(),
+            vrfs,
             first_port: FLOWS,
         }
     }
@@ -159,6 +166,33 @@ impl Bgp {
         own(self) == own(other)
     }
 
+    /// The speakers of routing tables, by their names: with the peers of each. That of the global
+    /// table is there in any case.
+    pub(crate) fn by_table(&self) -> BTreeMap<Option<String>, Self> {
+        let of_group = |name: &Option<String>| {
+            let group = self.group.iter().find(|it| Some(&it.name) == name.as_ref());
+            group.and_then(|it| it.vrf.clone())
+        };
+        let mut all = BTreeMap::new();
+        let empty = |vrf: &Option<String>| {
+            let mut it = Self { peer: Vec::new(), ..self.clone() };
+            it.group.iter_mut().filter(|it| it.vrf != *vrf).for_each(|it| it.ranges.clear());
+            if vrf.is_some() {
+                it.listen.clear();
+            }
+            it
+        };
+        all.insert(None, empty(&None));
+        for group in self.group.iter().filter(|it| !it.ranges.is_empty()) {
+            all.entry(group.vrf.clone()).or_insert_with_key(empty);
+        }
+        for peer in &self.peer {
+            let vrf = peer.vrf.clone().or_else(|| of_group(&peer.group));
+            all.entry(vrf).or_insert_with_key(empty).peer.push(peer.clone());
+        }
+        all
+    }
+
     /// Whether a peer may restart gracefully.
     pub(crate) fn restarts(&self) -> bool {
         self.group.iter().any(|it| it.graceful_restart_s.is_some())
@@ -166,9 +200,11 @@ impl Bgp {
     }
 
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
-    pub(super) fn validate(&self, addresses: &[IpAddr], issues: &mut Vec<Issue>) {
-        let listens = self.listens();
-        self.speaker(&listens).validate(issues);
+    pub(super) fn validate(&self, pe: &Pe, issues: &mut Vec<Issue>) {
+        let (listens, addresses) = (self.listens(), pe.global_addresses());
+        let vrfs = pe.vrf.iter().filter(|it| it.rd.is_some());
+        let vrfs = vrfs.map(|it| it.name.as_str()).collect();
+        self.speaker_with(&listens, vrfs).validate(issues);
         for (n, text) in self.listen.iter().enumerate() {
             let at = format!("listen[{n}]");
             let address = text.parse::<SocketAddr>().map(|it| (it.ip(), it.port()));
@@ -182,14 +218,16 @@ impl Bgp {
                 issues.push(Issue::new(at, what, "name one of an interface without a `vrf`"));
             }
         }
-        let peers = self.peer.iter().map(|it| it.local).enumerate();
-        let peers = peers.map(|(n, it)| (format!("peer[{n}].local"), it));
-        let groups = self.group.iter().map(|it| it.local).enumerate();
-        let groups = groups.map(|(n, it)| (format!("group[{n}].local"), it));
-        for (at, local) in peers.chain(groups) {
-            if let Some(local) = local.filter(|it| !addresses.contains(it)) {
-                let what = format!("{local} is no address of an interface of the global table");
-                issues.push(Issue::new(at, what, "name one of an interface without a `vrf`"));
+        let peers = self.peer.iter().enumerate();
+        let peers = peers.map(|(n, it)| (format!("peer[{n}].local"), it.local, &it.vrf));
+        let groups = self.group.iter().enumerate();
+        let groups = groups.map(|(n, it)| (format!("group[{n}].local"), it.local, &it.vrf));
+        for (at, local, vrf) in peers.chain(groups) {
+            let own = pe.addresses_of(vrf.as_deref());
+            if let Some(local) = local.filter(|it| !own.contains(it)) {
+                let table = vrf.as_deref().unwrap_or("global");
+                let what = format!("{local} is no address of an interface of the {table} table");
+                issues.push(Issue::new(at, what, "name one of the table that the peer is of"));
             }
         }
         self.validate_labelled(issues);

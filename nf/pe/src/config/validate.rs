@@ -62,7 +62,7 @@ impl Pe {
         }
         if let Some(bgp) = &self.bgp {
             let mut own = Vec::new();
-            bgp.validate(&self.global_addresses(), &mut own);
+            bgp.validate(self, &mut own);
             issues.extend(own.into_iter().map(|it| it.under("bgp")));
         }
         self.validate_vpns(issues);
@@ -97,8 +97,13 @@ impl Pe {
 
     /// Addresses of the global table.
     pub(crate) fn global_addresses(&self) -> Vec<IpAddr> {
-        let routed = self.interface.iter();
-        let routed = routed.filter(|it| it.vrf.is_none() && !self.carries_frames(&it.name));
+        self.addresses_of(None)
+    }
+
+    /// Addresses of the interfaces of a routing table; `None`: of the global one.
+    pub(crate) fn addresses_of(&self, vrf: Option<&str>) -> Vec<IpAddr> {
+        let routed = self.interface.iter().filter(|it| it.vrf.as_deref() == vrf);
+        let routed = routed.filter(|it| vrf.is_some() || !self.carries_frames(&it.name));
         let all = routed.flat_map(|it| &it.addresses).filter_map(|text| prefix(text));
         all.map(|(address, _)| address).collect()
     }

@@ -1,49 +1,22 @@
 //! What routing tables say of VPNs: distinguishers and targets (RFC 4364 §4.2, RFC 4360 §4).
 
 use super::{Pe, Vrf};
-use bgp::codec::ExtendedCommunity;
+use bgp::codec::{ExtendedCommunity, administered};
 use bgp::family::RouteDistinguisher;
 use config::Issue;
-use std::net::Ipv4Addr;
 
-/// The subtype of a route target.
-const ROUTE_TARGET: u8 = 2;
+/// What `routes_max` of a table may say.
+const ROUTES_MAX: usize = 16_000_000;
 /// Targets of one table and direction at most.
 const TARGETS_MAX: usize = 64;
 
-/// Reads `65000:1`, `192.0.2.1:1` or `4200000000:1`: the type, and six octets.
-fn read(text: &str) -> Option<(u8, [u8; 6])> {
-    let (administrator, number) = text.split_once(':')?;
-    let mut octets = [0; 6];
-    let four = |octets: &mut [u8; 6], first: u32, number: &str| -> Option<()> {
-        octets[..4].copy_from_slice(&first.to_be_bytes());
-        octets[4..].copy_from_slice(&number.parse::<u16>().ok()?.to_be_bytes());
-        Some(())
-    };
-    if let Ok(address) = administrator.parse::<Ipv4Addr>() {
-        four(&mut octets, address.to_bits(), number)?;
-        return Some((1, octets));
-    }
-    if let Ok(asn) = administrator.parse::<u16>() {
-        octets[..2].copy_from_slice(&asn.to_be_bytes());
-        octets[2..].copy_from_slice(&number.parse::<u32>().ok()?.to_be_bytes());
-        return Some((0, octets));
-    }
-    four(&mut octets, administrator.parse().ok()?, number)?;
-    Some((2, octets))
-}
-
 fn targets(texts: &[String]) -> Vec<ExtendedCommunity> {
-    let read = texts.iter().filter_map(|text| read(text));
-    let each = read.map(|(kind, [a, b, c, d, e, f])| {
-        ExtendedCommunity([kind, ROUTE_TARGET, a, b, c, d, e, f])
-    });
-    each.collect()
+    texts.iter().filter_map(|text| ExtendedCommunity::route_target(text)).collect()
 }
 
 impl Vrf {
     pub(crate) fn distinguisher(&self) -> Option<RouteDistinguisher> {
-        let (kind, [a, b, c, d, e, f]) = read(self.rd.as_ref()?)?;
+        let (kind, [a, b, c, d, e, f]) = administered(self.rd.as_ref()?)?;
         Some(RouteDistinguisher([0, kind, a, b, c, d, e, f]))
     }
 
@@ -72,7 +45,7 @@ impl Pe {
         for (n, vrf) in self.vrf.iter().enumerate() {
             let at = |key: &str| format!("vrf[{n}].{key}");
             if let Some(rd) = &vrf.rd {
-                if read(rd).is_none() {
+                if administered(rd).is_none() {
                     issues.push(Issue::new(at("rd"), format!("`{rd}` is no distinguisher"), hint));
                 } else if self.vrf[..n].iter().any(|it| it.distinguisher() == vrf.distinguisher()) {
                     let what = "another table has it: their routes would be taken for each other's";
@@ -86,13 +59,20 @@ impl Pe {
             let lists =
                 [("import_targets", &vrf.import_targets), ("export_targets", &vrf.export_targets)];
             for (key, list) in lists {
-                for (m, text) in list.iter().enumerate().filter(|(_, it)| read(it).is_none()) {
+                for (m, text) in
+                    list.iter().enumerate().filter(|(_, it)| administered(it).is_none())
+                {
                     let what = format!("`{text}` is no route target");
                     issues.push(Issue::new(format!("{}[{m}]", at(key)), what, hint));
                 }
                 if !list.is_empty() && vrf.rd.is_none() {
                     let what = "a table without `rd` has no part in VPNs";
                     issues.push(Issue::new(at(key), what, "add `rd`, or remove it"));
+                }
+                if key == "import_targets" && !(1..=ROUTES_MAX).contains(&vrf.routes_max) {
+                    let what = format!("{} is out of range", vrf.routes_max);
+                    let hint = format!("use 1 to {ROUTES_MAX}");
+                    issues.push(Issue::new(at("routes_max"), what, hint));
                 }
                 if list.len() > TARGETS_MAX {
                     let what = format!("more than {TARGETS_MAX} route targets");
@@ -119,11 +99,12 @@ mod tests {
                 rd: Some(text.to_owned()),
                 import_targets: Vec::new(),
                 export_targets: Vec::new(),
+                routes_max: 1,
             };
             assert_eq!(vrf.distinguisher().map(|it| it.to_string()), Some(text.to_owned()));
         }
         for text in ["", "1", "65536:65536", "1:4294967296", "192.0.2.1:65536", "a:1", "1:b"] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(administered(text), None, "{text}");
         }
     }
 }

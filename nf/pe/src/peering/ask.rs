@@ -1,6 +1,7 @@
 //! What the plane was told of BGP, as it is shown.
 
 use super::underlay::Labelling;
+use super::vrfs::VpnWay;
 use super::{Peering, Speaking};
 use crate::config::prefix;
 use dataplane::{Kind, Numbers};
@@ -32,6 +33,8 @@ rows! {
         next_hops: Vec<String>,
         /// Of a VPN.
         label: Option<u32>,
+        /// Where packets go as soon as none of the next hops is reached.
+        backup: Option<String>,
         /// Its preference, in the global table.
         distance: Option<u8>,
         /// Packets follow it; else another protocol's route holds, or no next hop is reached.
@@ -49,7 +52,7 @@ impl Peering {
             let label = label.map(|it| format!(", label {it}")).unwrap_or_default();
             format!("{} by {by}{label}", way.gateway)
         };
-        let all = self.speaking.iter().flat_map(|it| it.fib.reached());
+        let all = self.speaking.iter().flat_map(|it| it.next_hops.reached());
         let row = |(address, reach): (&std::net::IpAddr, &super::underlay::Reach)| BgpNextHopRow {
             next_hop: address.to_string(),
             metric: reach.metric,
@@ -87,7 +90,7 @@ impl Peering {
             return Ok(Page { rows: Vec::new(), next: None, total: None });
         };
         let global = it.fib.prefixes().filter(|to| is_within(*to)).map(|to| (None, to));
-        let of_vpns = it.vpn.places().filter(|at| is_within(at.1)).map(|at| (Some(at.0), at.1));
+        let of_vpns = it.vrfs.places().filter(|at| is_within(at.1)).map(|at| (Some(at.0), at.1));
         let mut all = global.chain(of_vpns).skip(skip);
         let page: Vec<_> = all.by_ref().take(limit).collect();
         let next = all.next().map(|_| skip + page.len());
@@ -109,18 +112,29 @@ impl Peering {
                 .map(|it| it.to_string())
                 .collect(),
             label: None,
+            backup: None,
             distance: found.map(|it| it.0),
             in_use: in_use && found.is_some(),
         }
     }
 
     fn vpn_row(&self, of: &Speaking, numbers: &Numbers, at: (u32, Prefix)) -> BgpFibRow {
-        let found = of.vpn.route(at, &of.fib);
+        let found = of.vrfs.route(at);
+        let ways = || found.iter().flat_map(|it| &it.ways);
+        let next_hop = |it: &VpnWay| match it {
+            VpnWay::Edge(it, _) | VpnWay::Customer(it) => it.to_string(),
+            VpnWay::Table(number) => numbers.name(Kind::Vrf, *number).unwrap_or("?").to_owned(),
+        };
+        let label = |it: &VpnWay| match it {
+            VpnWay::Edge(_, label) => Some(*label),
+            VpnWay::Customer(_) | VpnWay::Table(_) => None,
+        };
         BgpFibRow {
             vrf: numbers.name(Kind::Vrf, at.0).map(str::to_owned),
             prefix: format!("{}/{}", at.1.address, at.1.length),
-            next_hops: found.iter().map(|it| it.next_hop.to_string()).collect(),
-            label: found.map(|it| it.label),
+            next_hops: ways().map(next_hop).collect(),
+            label: ways().find_map(label),
+            backup: found.and_then(|it| it.backup.as_ref()).map(next_hop),
             distance: None,
             in_use: self.told.contains(&at),
         }

@@ -1,13 +1,14 @@
-//! Routes of BGP as the plane is told them, and the next hops on which they stand.
+//! Routes of BGP as the plane is told them.
 //!
 //! ```text
 //!   rib ─ changes ─→ read ─→ routes: next hops of each prefix ─→ Learnt: which protocol holds
 //!    ↑ how far each is
-//!   next hops ←─ resolve ←─ Underlay ─→ one hop of the plane for each, whatever leads over it
+//!   Resolver ─→ one hop of the plane for each next hop, whatever leads over it
 //! ```
 
-use super::underlay::{Labelling, Reach};
-use crate::hops::{Hops, members_of};
+use super::resolver::Resolver;
+use super::underlay::Labelling;
+use crate::hops::Hops;
 use bgp::family::{Family, FamilySet};
 use dataplane::Rank;
 use igp::Prefix;
@@ -40,9 +41,6 @@ pub(crate) struct Fib {
     reader: ReaderId,
     routes: BTreeMap<Prefix, BgpRoute>,
     changed: BTreeSet<Prefix>,
-    reached: BTreeMap<IpAddr, Reach>,
-    /// Next hops that are reached otherwise than the plane was told.
-    moved: BTreeSet<IpAddr>,
 }
 
 /// A prefix of so many bits.
@@ -63,8 +61,6 @@ impl Fib {
             reader: rib.reader(families(), paths_max.into()),
             routes: BTreeMap::new(),
             changed: BTreeSet::new(),
-            reached: BTreeMap::new(),
-            moved: BTreeSet::new(),
         }
     }
 
@@ -79,36 +75,6 @@ impl Fib {
     pub(crate) fn share(&mut self, rib: &mut Rib, paths_max: u8) {
         rib.close_reader(self.reader);
         self.reader = rib.reader(families(), paths_max.into());
-    }
-
-    /// Finds out how next hops are reached: `all` of them, or those that are new; whether there
-    /// were any.
-    pub(crate) fn resolve(
-        &mut self,
-        rib: &mut Rib,
-        all: bool,
-        reach: impl Fn(IpAddr) -> Option<Reach>,
-    ) -> bool {
-        let mut wanted = rib.new_next_hops();
-        if all {
-            wanted = rib.next_hops().into_iter().map(|it| it.address).collect();
-            let used: BTreeSet<IpAddr> = wanted.iter().map(IpAddr::to_canonical).collect();
-            self.reached.retain(|address, _| used.contains(address));
-        }
-        let has_some = !wanted.is_empty();
-        for address in wanted {
-            let now = reach(address.to_canonical());
-            rib.set_next_hop(address, now.as_ref().map(|it| it.metric));
-            let address = address.to_canonical();
-            if self.reached.get(&address) != now.as_ref() {
-                match now {
-                    Some(now) => self.reached.insert(address, now),
-                    None => self.reached.remove(&address),
-                };
-                self.moved.insert(address);
-            }
-        }
-        has_some
     }
 
     /// Reads what was chosen; whether there is more.
@@ -141,7 +107,7 @@ impl Fib {
         let Some(prefix) = key_prefix(is_four, *bits, octets) else { return };
         let best = choice.best().filter(|it| it.kind != Kind::Own);
         let mut next_hops: Vec<IpAddr> = match best {
-            Some(_) => choice.paths().filter_map(|it| it.next_hop).collect(),
+            Some(_) => choice.paths().filter_map(|it| Some(it.next_hop?.to_canonical())).collect(),
             None => Vec::new(),
         };
         next_hops.sort_unstable();
@@ -164,14 +130,9 @@ impl Fib {
     }
 
     /// The route to a prefix, as long as some next hop of it is reached.
-    pub(crate) fn route(&self, prefix: Prefix) -> Option<&BgpRoute> {
-        let reached = |it: &&BgpRoute| it.next_hops.iter().any(|it| self.reached.contains_key(it));
-        self.routes.get(&prefix).filter(reached)
-    }
-
-    /// The next hops that are reached.
-    pub(super) fn reached(&self) -> impl Iterator<Item = (&IpAddr, &Reach)> {
-        self.reached.iter()
+    pub(crate) fn route(&self, prefix: Prefix, next_hops: &Resolver) -> Option<&BgpRoute> {
+        let route = self.routes.get(&prefix)?;
+        route.next_hops.iter().any(|it| next_hops.reach(*it).is_some()).then_some(route)
     }
 
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
@@ -182,11 +143,18 @@ impl Fib {
         self.routes.len()
     }
 
-    /// The hop of a route: its only next hop, or flows shared among several.
-    pub(crate) fn hop(&self, route: &BgpRoute, hops: &mut impl Hops) -> u32 {
-        let reached = route.next_hops.iter();
+    /// Everything was said.
+    pub(crate) fn said(&mut self) {
+        self.changed.clear();
+    }
+}
+
+impl BgpRoute {
+    /// Its hop: its only next hop, or flows shared among several.
+    pub(crate) fn hop(&self, next_hops: &Resolver, hops: &mut impl Hops) -> u32 {
+        let all = self.next_hops.iter();
         let each: Vec<(u32, u32)> =
-            reached.filter_map(|it| Some((self.next_hop(*it, hops)?, 1))).collect();
+            all.filter_map(|it| Some((next_hops.hop(*it, hops)?, 1))).collect();
         match &each[..] {
             [(only, _)] => *only,
             _ => {
@@ -196,52 +164,9 @@ impl Fib {
         }
     }
 
-    /// The ways of a route.
-    pub(super) fn ways(&self, route: &BgpRoute) -> Vec<Labelling> {
-        let reached = route.next_hops.iter().filter_map(|it| self.reached.get(it));
+    /// Its ways.
+    pub(super) fn ways(&self, next_hops: &Resolver) -> Vec<Labelling> {
+        let reached = self.next_hops.iter().filter_map(|it| next_hops.reach(*it));
         reached.flat_map(|it| it.ways.iter().copied()).collect()
     }
-
-    /// The hop of a next hop, which stays the same one however that is reached.
-    fn next_hop(&self, address: IpAddr, hops: &mut impl Hops) -> Option<u32> {
-        let ways = &self.reached.get(&address)?.ways;
-        Some(standing(&format!("bgp {address}"), ways, hops))
-    }
-
-    /// Whether labels lead to a next hop.
-    pub(super) fn leads_to(&self, address: IpAddr) -> bool {
-        self.reached.get(&address).is_some_and(|it| !it.labelled().is_empty())
-    }
-
-    /// The hop of the labels that lead to a next hop, which stays the same one.
-    pub(super) fn path_to(&self, address: IpAddr, hops: &mut impl Hops) -> Option<u32> {
-        let ways = self.reached.get(&address)?.labelled();
-        (!ways.is_empty()).then(|| standing(&format!("bgp path {address}"), &ways, hops))
-    }
-
-    /// Next hops that are reached otherwise than the plane was told.
-    pub(super) fn moved(&self) -> &BTreeSet<IpAddr> {
-        &self.moved
-    }
-
-    /// Says of next hops that are reached otherwise how they are now; routes over them stay as they
-    /// are.
-    pub(crate) fn say_moved(&mut self, hops: &mut impl Hops) {
-        for address in core::mem::take(&mut self.moved) {
-            self.next_hop(address, hops);
-            self.path_to(address, hops);
-        }
-    }
-
-    /// Everything was said.
-    pub(crate) fn said(&mut self) {
-        self.moved.clear();
-        self.changed.clear();
-    }
-}
-
-/// The hop of that name, by these ways.
-fn standing(name: &str, ways: &[Labelling], hops: &mut impl Hops) -> u32 {
-    let members = members_of(ways, hops);
-    hops.hop(Rank::Composed, name, Hop::Group { members, resilient: false })
 }

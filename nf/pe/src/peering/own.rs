@@ -8,7 +8,7 @@ use bgp::family::Family;
 use bgp_stack::ask::key_of;
 use igp::{Prefix, Protocol, Router};
 use rib::{OwnRoute, Rib};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Flags of attributes (RFC 4271 §4.3).
@@ -18,10 +18,13 @@ const TRANSITIVE: u8 = 0x40;
 /// What a route is told with: attributes, and the next hop of MP_REACH_NLRI.
 type Announced = (Vec<u8>, Vec<u8>);
 
+/// What is to be told.
+pub(crate) type Wanted = BTreeMap<Prefix, Announced>;
+
 /// Those that were told.
 #[derive(Debug, Default)]
 pub(crate) struct Own {
-    told: BTreeMap<Prefix, Announced>,
+    told: Wanted,
 }
 
 /// Where own routes lead to: an address of this router of each family.
@@ -32,10 +35,9 @@ pub(crate) struct Here {
 }
 
 /// Appends an attribute.
-pub(super) fn put(kind: AttributeType, value: &[u8], octets: &mut Vec<u8>) {
+fn put(kind: AttributeType, value: &[u8], octets: &mut Vec<u8>) {
     let flags = match kind {
         AttributeType::MultiExitDisc => OPTIONAL,
-        AttributeType::ExtendedCommunities => OPTIONAL | TRANSITIVE,
         _ => TRANSITIVE,
     };
     write_attribute(flags, kind.number(), value, octets);
@@ -71,16 +73,8 @@ const fn family(to: Prefix) -> Family {
 }
 
 impl Own {
-    /// Tells what a section wants told now, and takes back what it does not any more.
-    pub(crate) fn tell(
-        &mut self,
-        rib: &mut Rib,
-        section: &Bgp,
-        here: Here,
-        underlay: &Underlay,
-        router: Option<&Router>,
-    ) {
-        let wanted = wanted(section, here, underlay, router);
+    /// Tells what is wanted now, and takes back what is not any more.
+    pub(crate) fn tell(&mut self, rib: &mut Rib, wanted: Wanted) {
         let gone: Vec<Prefix> =
             self.told.keys().filter(|it| !wanted.contains_key(it)).copied().collect();
         for to in gone {
@@ -101,11 +95,12 @@ impl Own {
             }
         }
     }
+}
 
-    /// The tables are others, and know none of them.
-    pub(crate) fn forget(&mut self) {
-        self.told.clear();
-    }
+/// What a table of a VPN has of its own.
+pub(crate) fn wanted_of_table(routes: &BTreeSet<Prefix>, here: Here) -> Wanted {
+    let told = |to: &Prefix| Some((*to, here.announced(*to, Origin::Incomplete, None)?));
+    routes.iter().filter_map(told).collect()
 }
 
 /// Whether a prefix is within one of these.
@@ -116,12 +111,13 @@ fn is_within(to: Prefix, within: &[String]) -> bool {
         })
 }
 
-fn wanted(
+/// What a section wants told of the global table.
+pub(crate) fn wanted(
     section: &Bgp,
     here: Here,
     underlay: &Underlay,
     router: Option<&Router>,
-) -> BTreeMap<Prefix, Announced> {
+) -> Wanted {
     let mut all = BTreeMap::new();
     for it in &section.redistribute {
         let of = |protocol| {

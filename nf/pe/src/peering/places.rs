@@ -5,10 +5,7 @@ use crate::config::{Bgp, Pe, network, prefix};
 use runtime::Flow;
 use std::net::IpAddr;
 
-/// The number of the global table.
-const GLOBAL: u32 = 0;
-
-/// Subnets and addresses of a router.
+/// Subnets and addresses of a router in one of its routing tables.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     /// Addresses that peers connect to.
@@ -16,25 +13,36 @@ pub(crate) struct Places {
     /// All that there are.
     own: Vec<IpAddr>,
     identifier: Option<IpAddr>,
-    subnets: Vec<(IpAddr, u8)>,
+    /// By interface.
+    subnets: Vec<Vec<(IpAddr, u8)>>,
 }
 
 impl Places {
-    pub(crate) fn of(pe: &Pe, section: &Bgp) -> Self {
-        let own = pe.global_addresses();
+    /// Of a table; `None`: of the global one.
+    pub(crate) fn of(pe: &Pe, section: &Bgp, vrf: Option<&str>) -> Self {
+        let own = pe.addresses_of(vrf);
         let identifier = IpAddr::from(section.identifier);
-        let routed = pe.interface.iter().filter(|it| it.vrf.is_none());
+        let routed = pe.interface.iter().filter(|it| it.vrf.as_deref() == vrf);
         Self {
-            listens: pe.bgp_addresses(),
+            listens: if vrf.is_none() { pe.bgp_addresses() } else { own.clone() },
             identifier: Some(identifier).filter(|it| own.contains(it)),
-            subnets: routed.flat_map(|it| &it.addresses).filter_map(|it| prefix(it)).collect(),
+            subnets: routed
+                .map(|it| it.addresses.iter().filter_map(|it| prefix(it)).collect())
+                .collect(),
             own,
         }
     }
 
-    /// Addresses that peers connect to, by their tables.
-    pub(crate) fn own(&self) -> impl Iterator<Item = (u32, IpAddr)> + '_ {
-        self.own.iter().map(|it| (GLOBAL, *it))
+    /// Addresses that peers connect to.
+    pub(crate) fn own(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.own.iter().copied()
+    }
+
+    /// The subnets of the interface that a peer is next door by; none, where it is not.
+    pub(crate) fn around(&self, peer: IpAddr) -> Vec<(IpAddr, u8)> {
+        let peer = peer.to_canonical();
+        let near = |it: &&Vec<(IpAddr, u8)>| it.iter().any(|subnet| contains(*subnet, peer));
+        self.subnets.iter().find(near).cloned().unwrap_or_default()
     }
 
     /// Where own routes lead to.
@@ -48,12 +56,12 @@ impl Places {
 
     /// From where a connection begins: the address that the peer is to see, else that of the
     /// interface where it is, else the identifier, else any of its family.
-    pub(crate) fn from(&self, flow: &Flow) -> Option<(u32, IpAddr)> {
+    pub(crate) fn from(&self, flow: &Flow) -> Option<IpAddr> {
         let far = flow.remote.ip();
         let local = Some(flow.local.ip()).filter(|it| !it.is_unspecified());
         let next_door = || {
             let around = |it: &&(IpAddr, u8)| contains(**it, far);
-            self.subnets.iter().filter(around).max_by_key(|it| it.1).map(|it| it.0)
+            self.subnets.iter().flatten().filter(around).max_by_key(|it| it.1).map(|it| it.0)
         };
         let of_family = |it: &IpAddr| it.is_ipv4() == far.is_ipv4();
         let own = local
@@ -61,7 +69,7 @@ impl Places {
             .or_else(|| self.identifier.filter(of_family))
             .or_else(|| self.listens.iter().copied().find(of_family))
             .or_else(|| self.own.iter().copied().find(of_family));
-        own.filter(|it| self.own.contains(it)).map(|it| (GLOBAL, it))
+        own.filter(|it| self.own.contains(it))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::hops::{prefix_of, subnet_of};
 use crate::labelled::Labelled;
 use igp::{Link, Prefix, Router, Way};
 use ldp_stack::IMPLICIT_NULL;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// A way, and the label that its next router wants; `None`: it has told none.
@@ -29,23 +29,29 @@ impl Reach {
     }
 }
 
-/// What carries routes of BGP.
+/// What OSPF, IS-IS and LDP have learnt.
+pub(crate) type Learning<'a> = (Option<&'a Router>, &'a Labelled);
+
+/// What carries routes of BGP in a routing table.
 #[derive(Debug, Default)]
 pub(crate) struct Underlay {
     links: Vec<Link>,
     statics: BTreeMap<Prefix, (u8, Vec<Labelling>)>,
+    /// Lengths of IPv4 prefixes that may be there, and of IPv6.
+    lengths: [BTreeSet<u8>; 2],
 }
 
 impl Underlay {
-    /// Of a section, with the links of its global table.
-    pub(crate) fn of(pe: &Pe, links: Vec<Link>) -> Self {
+    /// Of a section, with the links of a routing table; `None`: of the global one.
+    pub(crate) fn of(pe: &Pe, vrf: Option<&str>, links: Vec<Link>) -> Self {
         let mut statics = BTreeMap::new();
-        for route in pe.route.iter().filter(|it| it.vrf.is_none() && it.discard.is_none()) {
+        let routes = pe.route.iter().filter(|it| it.vrf.as_deref() == vrf);
+        for route in routes.filter(|it| it.discard.is_none()) {
             let Some(prefix) = prefix_of(&route.prefix) else { continue };
             let ways = route.via.iter().filter_map(|via| {
                 let gateway = via.gateway?;
                 let by = via.interface.as_deref();
-                let by = by.or_else(|| Some(&*subnet_of(pe, None, gateway)?.name))?;
+                let by = by.or_else(|| Some(&*subnet_of(pe, vrf, gateway)?.name))?;
                 let interface = links.iter().find(|it| it.name == by)?.index;
                 let label = match via.labels[..] {
                     [] => None,
@@ -56,7 +62,24 @@ impl Underlay {
             });
             statics.insert(prefix, (route.distance, ways.collect()));
         }
-        Self { links, statics }
+        let mut it = Self { links, statics, lengths: Default::default() };
+        let addresses = it.links.iter().flat_map(|it| &it.addresses);
+        let subnets = addresses.map(|(address, length)| Prefix::new(*address, *length));
+        let all: Vec<Prefix> = subnets.chain(it.statics.keys().copied()).collect();
+        all.into_iter().for_each(|prefix| it.note(prefix));
+        it
+    }
+
+    /// A prefix may be there.
+    pub(crate) fn note(&mut self, prefix: Prefix) {
+        if prefix.length > 0 {
+            self.lengths[usize::from(prefix.address.is_ipv6())].insert(prefix.length);
+        }
+    }
+
+    /// Whether two are the same but for what may be learnt.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (&self.links, &self.statics) == (&other.links, &other.statics)
     }
 
     /// Which links are up is another thing than it was.
@@ -86,18 +109,13 @@ impl Underlay {
     }
 
     /// How an address is reached; `None`: it is not, or is one of this router.
-    pub(crate) fn reach(
-        &self,
-        address: IpAddr,
-        router: Option<&Router>,
-        labelled: &Labelled,
-    ) -> Option<Reach> {
+    pub(crate) fn reach(&self, address: IpAddr, learnt: Option<Learning<'_>>) -> Option<Reach> {
         let own = self.links.iter().flat_map(|it| &it.addresses);
         if own.clone().any(|it| it.0 == address) {
             return None;
         }
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        (1..=most).rev().find_map(|length| {
+        let lengths = &self.lengths[usize::from(address.is_ipv6())];
+        lengths.iter().rev().find_map(|&length| {
             let prefix = Prefix::new(address, length);
             let next_door = || {
                 let has = |it: &&Link| {
@@ -109,14 +127,15 @@ impl Underlay {
                 let way = (Way { interface, gateway: address }, Some(IMPLICIT_NULL));
                 Some(Reach { ways: vec![way], metric: 0, is_host: true })
             };
-            next_door().or_else(|| self.over(prefix, router, labelled))
+            next_door().or_else(|| self.over(prefix, learnt))
         })
     }
 
     /// The ways to a prefix.
-    fn over(&self, prefix: Prefix, router: Option<&Router>, labelled: &Labelled) -> Option<Reach> {
+    fn over(&self, prefix: Prefix, learnt: Option<Learning<'_>>) -> Option<Reach> {
         let is_host = prefix.length == if prefix.address.is_ipv4() { 32 } else { 128 };
-        let learnt = router.and_then(|it| it.route(prefix));
+        let labelled = learnt.map(|it| it.1);
+        let learnt = learnt.and_then(|(router, _)| router?.route(prefix));
         let fixed = self.statics.get(&prefix).and_then(|(distance, ways)| {
             let up = ways.iter().filter(|(way, _)| self.is_up(way));
             let ways: Vec<Labelling> = up.copied().collect();
@@ -129,8 +148,8 @@ impl Underlay {
                 Some(Reach { ways, metric: 0, is_host })
             }
             (_, Some(it)) => {
-                let ways = labelled.ways(prefix, &it.ways);
-                Some(Reach { ways, metric: it.cost, is_host })
+                let ways = labelled.map(|labels| labels.ways(prefix, &it.ways));
+                Some(Reach { ways: ways.unwrap_or_default(), metric: it.cost, is_host })
             }
             (_, None) => None,
         }

@@ -50,11 +50,49 @@ impl fmt::Display for Community {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExtendedCommunity(pub [u8; 8]);
 
+/// Reads who gives a number, and the number: `65000:1`, `192.0.2.1:1` or `4200000000:1`. The type
+/// of a distinguisher or a community, and six octets (RFC 4360 §3, RFC 4364 §4.2).
+#[must_use]
+pub fn administered(text: &str) -> Option<(u8, [u8; 6])> {
+    let (administrator, number) = text.split_once(':')?;
+    let mut octets = [0; 6];
+    let four = |octets: &mut [u8; 6], first: u32, number: &str| -> Option<()> {
+        octets[..4].copy_from_slice(&first.to_be_bytes());
+        octets[4..].copy_from_slice(&number.parse::<u16>().ok()?.to_be_bytes());
+        Some(())
+    };
+    if let Ok(address) = administrator.parse::<Ipv4Addr>() {
+        four(&mut octets, address.to_bits(), number)?;
+        return Some((1, octets));
+    }
+    if let Ok(asn) = administrator.parse::<u16>() {
+        octets[..2].copy_from_slice(&asn.to_be_bytes());
+        octets[2..].copy_from_slice(&number.parse::<u32>().ok()?.to_be_bytes());
+        return Some((0, octets));
+    }
+    four(&mut octets, administrator.parse().ok()?, number)?;
+    Some((2, octets))
+}
+
 impl ExtendedCommunity {
     /// Subtype of a route target.
     const ROUTE_TARGET: u8 = 2;
     /// Subtype of a route origin.
     const ROUTE_ORIGIN: u8 = 3;
+
+    /// The route target `65000:1`, `192.0.2.1:1` or `4200000000:1` (RFC 4360 §4).
+    #[must_use]
+    pub fn route_target(text: &str) -> Option<Self> {
+        administered(text)
+            .map(|(kind, [a, b, c, d, e, f])| Self([kind, Self::ROUTE_TARGET, a, b, c, d, e, f]))
+    }
+
+    /// The route origin of a site, written as a target is (RFC 4360 §5).
+    #[must_use]
+    pub fn route_origin(text: &str) -> Option<Self> {
+        administered(text)
+            .map(|(kind, [a, b, c, d, e, f])| Self([kind, Self::ROUTE_ORIGIN, a, b, c, d, e, f]))
+    }
 
     /// Those of the value of EXTENDED_COMMUNITIES.
     pub fn all(value: &[u8]) -> impl Iterator<Item = Self> {

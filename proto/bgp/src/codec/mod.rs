@@ -23,7 +23,9 @@ mod violation;
 pub use as_path::{AS_TRANS, AS_TRANS_SHORT, AsPath, Segment, SegmentKind, prepend};
 pub use attribute::{Attribute, AttributeType, Attributes, Flags, write_attribute};
 pub use capability::{Capabilities, Capability, CapabilityCode};
-pub use communities::{Community, ExtendedCommunity, LargeCommunity, WellKnownCommunity};
+pub use communities::{
+    Community, ExtendedCommunity, LargeCommunity, WellKnownCommunity, administered,
+};
 pub use header::{Framing, MessageType, Messages, frame, keepalive};
 pub(crate) use header::{begin, end};
 pub use notification::{

@@ -255,6 +255,7 @@ impl World {
                 role: None,
                 next_hop_self: None,
                 customer: Customer::default(),
+                subnets: Vec::new(),
             };
             let negotiated = negotiated(true, OWN_AS);
             world.core.up(world.now, PeerId(number as u32), about, &negotiated);
@@ -281,6 +282,7 @@ impl World {
                 allow_own_as: 0,
                 role: None,
                 next_hop_self: Some(IpAddr::from([10, 1, 0, 254])),
+                subnets: Vec::new(),
                 customer: Customer {
                     site: id.0.is_multiple_of(2).then(site),
                     as_override: number % 2 == 1,

@@ -8,6 +8,8 @@ use rib::{Bounds, Change, Choice, Kind, OwnRoute, PathRef, PeerId, ReaderId};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+/// The policy that refuses all.
+const REFUSES: u32 = 3;
 const FAMILIES: [Family; 3] = [Family::Ipv4Unicast, Family::Ipv6Unicast, Family::Vpnv4];
 
 /// A path as a reader remembers it: whose, next hop, attributes and labels.
@@ -511,4 +513,96 @@ fn what_is_no_whole_route_is_not_originated() {
     assert_eq!(world.rib.originate(Family::Ipv4Unicast, &plain), None, "NEXT_HOP lacks");
     assert_eq!(world.rib.counters().entries, 0);
     assert!(world.rib.originate(family, &whole).is_some() && !world.rib.retract(family, &[]));
+}
+
+/// A route of IPv4 over any next hop.
+fn over(world: &mut World, number: usize, hop: [u8; 4]) -> Said {
+    let (mut said, ..) = said_over(world, number, Family::Ipv4Unicast, 0);
+    let at = said.windows(4).position(|it| it == [192, 0, 2, 100]).expect("its next hop");
+    said[at..at + 4].copy_from_slice(&hop);
+    (said, vec![], vec![])
+}
+
+fn wide_key(number: usize) -> Vec<u8> {
+    vec![32, 11, (number >> 16) as u8, (number >> 8) as u8, number as u8]
+}
+
+#[test]
+fn next_hops_of_refused_routes_are_not_followed() {
+    let mut world = World::new(1, vec![Spec { import: REFUSES, ..plain(Kind::External) }]);
+    world.follow();
+    world.up(0);
+    for number in 0..20 {
+        let said = over(&mut world, 0, [192, 0, 2, number]);
+        world.announce(0, Family::Ipv4Unicast, &wide_key(number.into()), said);
+    }
+    assert_eq!(world.rib.counters().refused, 20);
+    assert_eq!(world.rib.new_next_hops(), Vec::<IpAddr>::new());
+    assert!(world.rib.next_hops().is_empty());
+}
+
+#[test]
+fn a_peer_has_so_many_next_hops_and_what_is_beyond_waits_until_one_goes() {
+    let mut world = World::new(1, vec![plain(Kind::NonClient), plain(Kind::NonClient)]);
+    world.follow();
+    world.up(0);
+    world.up(1);
+    let most = rib::NEXT_HOPS_OF_PEER_MAX;
+    let address =
+        |number: usize| [172, 16 + (number >> 16) as u8, (number >> 8) as u8, number as u8];
+    for number in 0..most + 10 {
+        let said = over(&mut world, 0, address(number));
+        world.announce(0, Family::Ipv4Unicast, &wide_key(number), said);
+    }
+    let reach_new = |world: &mut World| {
+        let new = world.rib.new_next_hops();
+        new.iter().for_each(|it| world.rib.set_next_hop(*it, Some(1)));
+        new.len()
+    };
+    assert_eq!(reach_new(&mut world), most);
+    assert_eq!(world.rib.excess_next_hops(PeerId(0)), 10);
+    let usable = |world: &World, number: usize| {
+        let route = world.rib.path(Family::Ipv4Unicast, &wide_key(number), (PeerId(0), 0));
+        route.is_some()
+    };
+    assert!(usable(&world, most + 9), "the route is there, its next hop is not reached");
+    // Another peer has its own, among them one that waits.
+    let said = over(&mut world, 1, address(most + 5));
+    world.announce(1, Family::Ipv4Unicast, &wide_key(1), said);
+    assert_eq!(reach_new(&mut world), 1);
+    // Of those that wait as many are followed as go.
+    let mut copy = Copy::new(&mut world, 1);
+    copy.read_all(&mut world);
+    assert_eq!(copy.knows.len(), most);
+    for number in 2..5 {
+        world.withdraw(0, Family::Ipv4Unicast, &wide_key(number));
+    }
+    reach_new(&mut world);
+    assert_eq!(world.rib.excess_next_hops(PeerId(0)), 7);
+    copy.read_all(&mut world);
+    assert_eq!(copy.knows.len(), most, "three went and three came");
+    world.down(0, FamilySet::EMPTY);
+    while world.work(10_000) {}
+    assert_eq!(world.rib.excess_next_hops(PeerId(0)), 0);
+    assert_eq!(world.rib.next_hops().len(), 1);
+}
+
+#[test]
+fn an_external_peer_next_door_names_who_is_on_its_subnet() {
+    let mut world = World::new(1, vec![plain(Kind::External)]);
+    world.follow();
+    let subnets = vec![("192.0.2.254".parse().expect("an address"), 24)];
+    world.up_near(0, subnets);
+    for (number, hop) in [[192, 0, 2, 1], [192, 0, 2, 77], [10, 255, 0, 1]].into_iter().enumerate()
+    {
+        let said = over(&mut world, 0, hop);
+        world.announce(0, Family::Ipv4Unicast, &wide_key(number), said);
+    }
+    let new: Vec<String> = world.rib.new_next_hops().iter().map(ToString::to_string).collect();
+    assert_eq!(new, ["192.0.2.1", "192.0.2.77"]);
+    assert_eq!(world.rib.peer_counters(PeerId(0)).expect("it is up").foreign_next_hops, 1);
+    world.rib.set_next_hop("10.255.0.1".parse().expect("an address"), Some(1));
+    let mut copy = Copy::new(&mut world, 1);
+    copy.read_all(&mut world);
+    assert!(copy.knows.is_empty(), "none was said to be reached but that one");
 }

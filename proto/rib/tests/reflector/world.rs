@@ -61,7 +61,7 @@ pub struct Spec {
     pub long_lived: bool,
 }
 
-/// Policy 1 looks at keys, policy 2 at attributes. The number is another one when they change.
+/// Policy 1 looks at keys, policy 2 at attributes, policy 3 at nothing: it refuses all. The number is another one when they change.
 #[derive(Debug, Clone, Copy)]
 struct Rules(u8);
 
@@ -75,7 +75,7 @@ impl Policy for Rules {
         let med = all.value(AttributeType::MultiExitDisc).map_or(0, |value| value[3]);
         let last = subject.key.last().map_or(0, |octet| (octet + self.0) % 3);
         let edit = match (number, last, (med + self.0) % 3) {
-            (1, 0, _) | (2, _, 2) => return Verdict::Reject,
+            (1, 0, _) | (2, _, 2) | (3, ..) => return Verdict::Reject,
             (1, 1, _) => Edit { kind: AttributeType::Communities, value: Some(&[1, 2, 3, 4]) },
             (2, _, 1) => Edit { kind: AttributeType::MultiExitDisc, value: Some(&[0, 0, 0, 9]) },
             _ => return Verdict::Accept,
@@ -271,6 +271,15 @@ impl World {
 
     /// The session of a peer that tells several paths of routes of these families.
     pub fn up_with(&mut self, number: usize, add_path: FamilySet) {
+        self.up_as(number, add_path, Vec::new());
+    }
+
+    /// The session of a peer that shares these subnets.
+    pub fn up_near(&mut self, number: usize, subnets: Vec<(IpAddr, u8)>) {
+        self.up_as(number, FamilySet::EMPTY, subnets);
+    }
+
+    fn up_as(&mut self, number: usize, add_path: FamilySet, subnets: Vec<(IpAddr, u8)>) {
         let asn = self.asn(number);
         let client = &mut self.clients[number];
         client.is_up = true;
@@ -287,6 +296,7 @@ impl World {
             role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
             customer: Customer::default(),
+            subnets,
         };
         let mut negotiated = client.spec.negotiated(asn);
         negotiated.context.add_path = add_path;

@@ -26,6 +26,8 @@ rows! {
         /// `client`, `non-client` or `external`.
         kind: &'static str,
         group: Option<String>,
+        /// The routing table of a provider edge that it is a customer of.
+        vrf: Option<String>,
         dynamic: bool,
         description: String,
         state: &'static str,
@@ -240,6 +242,7 @@ impl Tables<'_> {
             identifier: it.identifier.map(identifier),
             kind,
             group: Some(it.group.clone()),
+            vrf: self.beside.vrf().map(str::to_owned),
             dynamic: true,
             description: String::new(),
             state: "away",
@@ -282,6 +285,7 @@ impl Tables<'_> {
             identifier: offered.map(|it| identifier(it.identifier)),
             kind: self.kind(peer),
             group: peer.settings.group.clone(),
+            vrf: peer.settings.vrf.clone(),
             dynamic: peer.settings.is_dynamic,
             description: peer.settings.description.clone(),
             state: state(peer),

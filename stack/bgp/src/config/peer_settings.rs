@@ -1,9 +1,11 @@
 //! What holds for a peer in the end: its own keys and its group's, as the speaker needs them.
 
 use super::{DefaultPolicy, Excess, Group, Peer, PeerOptions, PrefixLimit, Secret, Section};
+use bgp::codec::ExtendedCommunity;
 use bgp::family::Family;
 use bgp::{PeerAs, Settings};
 use machine::Duration;
+use rib::Customer;
 use runtime::Flow;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -99,6 +101,10 @@ pub struct PeerSettings {
     pub attribute_octets_max: u64,
     /// How its packets are known to be its own.
     pub guard: PeerGuard,
+    /// The routing table that it is a customer of.
+    pub vrf: Option<String>,
+    /// What it is as a customer.
+    pub customer: Customer,
 }
 
 /// What another configuration means to a session that runs.
@@ -127,7 +133,11 @@ impl PeerSettings {
 
     /// The peer of that address, where this is what the peers of its range are.
     pub(crate) fn at(&self, address: IpAddr) -> Self {
-        Self { name: address.to_string(), address, ..self.clone() }
+        let name = match &self.vrf {
+            Some(vrf) => format!("{vrf}/{address}"),
+            None => address.to_string(),
+        };
+        Self { name, address, ..self.clone() }
     }
 
     fn of(section: &Section<'_>, options: &PeerOptions, target: Option<Flow>) -> Self {
@@ -161,6 +171,11 @@ impl PeerSettings {
             target: target.filter(|_| !settings.passive),
             limits,
             guard: PeerGuard { password, hops: options.ttl_security_hops },
+            vrf: options.vrf.clone(),
+            customer: Customer {
+                site: options.site.as_deref().and_then(ExtendedCommunity::route_origin),
+                as_override: options.as_override.unwrap_or(false),
+            },
             session: settings,
         }
     }
@@ -215,7 +230,9 @@ impl PeerSettings {
             && self.allow_own_as == next.allow_own_as
             && self.location == next.location
             && self.target == next.target
-            && self.guard == next.guard;
+            && self.guard == next.guard
+            && self.vrf == next.vrf
+            && self.customer == next.customer;
         if same { Change::Live } else { Change::Reset }
     }
 }

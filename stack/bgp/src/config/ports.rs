@@ -17,6 +17,8 @@ pub(crate) struct Entry {
     /// Where it stands.
     pub(crate) path: String,
     pub(crate) range: Range,
+    /// The routing table that it is of.
+    pub(crate) vrf: Option<String>,
     pub(crate) password: Option<Password>,
     /// It has one, here or in a file.
     pub(crate) has_password: bool,
@@ -103,6 +105,7 @@ impl Section<'_> {
         let entry = |path: String, range, options: &PeerOptions| Entry {
             path,
             range,
+            vrf: options.vrf.clone(),
             password: options.password.clone(),
             has_password: options.password.is_some() || options.password_file.is_some(),
             hops: options.ttl_security_hops,

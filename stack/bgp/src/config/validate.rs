@@ -1,9 +1,10 @@
 //! What the types alone cannot refuse of a speaker.
 
 use super::families;
-use super::ports::read_listen;
+use super::ports::{Entry, read_listen};
 use super::{Excess, LISTENERS_MAX, PEERS_MAX, PeerOptions, PrefixLimit, Range, Role, Section};
 use bgp::PeerAs;
+use bgp::codec::ExtendedCommunity;
 use bgp::family::Family;
 use config::{Issue, meant};
 use policy::Policies;
@@ -102,7 +103,7 @@ impl Section<'_> {
             let hint = format!("use {RANGES_MAX} or fewer");
             return issues.push(Issue::new("group", format!("{total} ranges"), hint));
         }
-        let mut seen: BTreeMap<(IpAddr, u8), &str> = BTreeMap::new();
+        let mut seen: BTreeMap<(&Option<String>, IpAddr, u8), &str> = BTreeMap::new();
         for (n, group) in self.group.iter().enumerate() {
             if !group.ranges.is_empty() && self.listen.is_empty() {
                 let hint = "add `listen`, or remove the ranges";
@@ -116,7 +117,7 @@ impl Section<'_> {
                     issues.push(Issue::new(at, format!("`{text}` is no prefix"), hint));
                     continue;
                 };
-                let prefix = (range.prefix, range.length);
+                let prefix = (&group.vrf, range.prefix, range.length);
                 if let Some(other) = seen.insert(prefix, &group.name) {
                     let what = format!("{text} is a range of `{other}` already");
                     issues.push(Issue::new(at, what, "a prefix belongs to one group"));
@@ -135,7 +136,8 @@ impl Section<'_> {
             let at = format!("peer[{n}]");
             validate_name(&peer.name, names.insert(&peer.name, n).is_some(), &at, issues);
             validate_address(peer.address, &format!("{at}.address"), issues);
-            if let Some(first) = addresses.insert(peer.address.to_canonical(), n) {
+            let vrf = self.options(peer).vrf;
+            if let Some(first) = addresses.insert((vrf, peer.address.to_canonical()), n) {
                 let what =
                     format!("{} is the address of `{}`", peer.address, self.peer[first].name);
                 issues.push(Issue::new(format!("{at}.address"), what, "a peer has its own"));
@@ -226,7 +228,8 @@ impl Section<'_> {
         }
         let outer: Vec<_> = entries.iter().filter(|it| it.has_password).collect();
         for entry in entries.iter().filter(|it| !it.has_password) {
-            if let Some(outer) = outer.iter().find(|it| it.range.is_around(&entry.range)) {
+            let around = |it: &&&Entry| it.vrf == entry.vrf && it.range.is_around(&entry.range);
+            if let Some(outer) = outer.iter().find(around) {
                 let (prefix, length) = (outer.range.prefix, outer.range.length);
                 let what = format!("it has no password, and lies in {prefix}/{length}, which has");
                 let hint = "give it one, or take it out of the range";
@@ -263,6 +266,7 @@ impl Section<'_> {
         validate_subsets(own, whole, at, issues);
         validate_times(own, at, issues);
         self.validate_as(own, whole, at, issues);
+        self.validate_customer(own, whole, at, issues);
         validate_proof(own, whole, at, issues);
         for (n, limit) in own.prefix_limit.iter().flatten().enumerate() {
             let same = own.prefix_limit.iter().flatten().take(n);
@@ -271,6 +275,54 @@ impl Section<'_> {
         }
         let text = own.description.as_deref().unwrap_or_default();
         text_fits(&format!("{at}.description"), text, TEXT_OCTETS_MAX, issues);
+    }
+
+    /// A customer of a routing table is of another AS, and has routes without labels.
+    fn validate_customer(
+        &self,
+        own: &PeerOptions,
+        whole: &PeerOptions,
+        at: &str,
+        issues: &mut Vec<Issue>,
+    ) {
+        if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains(&it.as_str())) {
+            let known = self.vrfs.iter().copied();
+            let hint = meant(vrf, known, "name a routing table that has `rd`".to_owned());
+            let what = format!("there is no routing table `{vrf}` with customers");
+            issues.push(Issue::new(format!("{at}.vrf"), what, hint));
+        }
+        if let Some(text) =
+            own.site.as_ref().filter(|it| ExtendedCommunity::route_origin(it).is_none())
+        {
+            let hint = "write `65000:7`, `192.0.2.1:7` or `4200000000:7`";
+            issues.push(Issue::new(format!("{at}.site"), format!("`{text}` is no site"), hint));
+        }
+        for (key, stands) in
+            [("site", own.site.is_some()), ("as_override", own.as_override == Some(true))]
+        {
+            if stands && whole.vrf.is_none() {
+                let what = format!("`{key}` is for customers of a routing table");
+                let hint = "remove it, or name a `vrf`";
+                issues.push(Issue::new(format!("{at}.{key}"), what, hint));
+            }
+        }
+        let is_whole = (&own.vrf, own.asn, own.any_asn) == (&whole.vrf, whole.asn, whole.any_asn);
+        let is_internal = whole.peer_as(self.asn) != PeerAs::Is(whole.asn.unwrap_or(0))
+            && whole.peer_as(self.asn) != PeerAs::External;
+        if own.vrf.is_some() && is_whole && is_internal {
+            let what = "a customer of a routing table is of another AS";
+            issues.push(Issue::new(format!("{at}.vrf"), what, "give its `asn`"));
+        }
+        let plain = [Family::Ipv4Unicast, Family::Ipv6Unicast];
+        let others = |it: &&Family| !plain.contains(*it);
+        if own.families.is_some() && whole.vrf.is_some() {
+            let all: Vec<Family> = own.families().iter().collect();
+            if let Some(other) = all.iter().find(others) {
+                let what = format!("a customer has no routes of {other}");
+                let hint = "use ipv4-unicast and ipv6-unicast";
+                issues.push(Issue::new(format!("{at}.families"), what, hint));
+            }
+        }
     }
 
     fn validate_as(
