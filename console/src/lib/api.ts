@@ -159,6 +159,8 @@ export interface BgpPeer {
   identifier: string | null;
   kind: string;
   group: string | null;
+  /** The routing table of a provider edge that it is a customer of. */
+  vrf: string | null;
   dynamic: boolean;
   description: string | null;
   state: string;
@@ -218,6 +220,8 @@ export interface BgpPeerDetail extends BgpPeer {
   routes_treated_as_withdrawn: number;
   routes_looped: number;
   routes_refused: number;
+  next_hops_foreign: number;
+  next_hops_excess: number;
 }
 
 export interface BgpFamily {

@@ -78,6 +78,7 @@ fn up(rib: &mut Rib, number: u32) {
         allow_own_as: 0,
         role: None,
         next_hop_self: None,
+        own_ipv6: None,
         customer: Customer::default(),
         subnets: Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use bgp::codec::{Asn, ExtendedCommunity, Identifier, Role};
 use bgp::family::Family;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 /// The number of a peer, given by the owner: below [`crate::PEERS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +65,9 @@ pub struct Neighbour {
     pub allow_own_as: u8,
     /// Our address on the session, where it is told as the next hop: always to external peers.
     pub next_hop_self: Option<IpAddr>,
+    /// Our IPv6 address on the link of a session over IPv4: the next hop of IPv6 routes in place of
+    /// that, where the peer is told ours (RFC 2545 §3).
+    pub own_ipv6: Option<Ipv6Addr>,
     /// What it is as a customer of a VPN.
     pub customer: Customer,
     /// Subnets that it shares with this speaker: next hops of an external peer are of these
@@ -73,6 +76,13 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    /// Our address as the next hop of a family, where it is told that.
+    pub(crate) fn own_next_hop(&self, family: Family) -> Option<IpAddr> {
+        let own = self.next_hop_self?;
+        let six = self.own_ipv6.filter(|_| own.is_ipv4() && family == Family::Ipv6Unicast);
+        Some(six.map_or(own, IpAddr::from))
+    }
+
     /// Whether it may name that next hop: an external peer next door names itself, or whom it
     /// shares a subnet with; of routes of VPNs, whose labels are those of the next hop, itself.
     pub(crate) fn may_name(&self, address: IpAddr, family: Family) -> bool {

@@ -68,7 +68,7 @@ impl Peer {
             extended_next_hop: self.context.extended_next_hop.has(family),
             constrained: is_peer && is_constrained(family) && families.has(Family::RouteTarget),
             long_lived: self.long_lived.has(family),
-            next_hop_self: about.next_hop_self,
+            next_hop_self: about.own_next_hop(family),
             site: about.customer.site,
             overridden: about.customer.as_override.then_some(about.asn),
         }

@@ -301,6 +301,7 @@ fn neighbour(peer: &Peer, negotiated: &Negotiated, local: Option<IpAddr>) -> Nei
         role: settings.session.offer.role.filter(|_| !is_internal),
         // RFC 4271 §5.1.3: always where the peer is external.
         next_hop_self: local.filter(|_| !is_internal || settings.next_hop_self),
+        own_ipv6: None,
         customer: settings.customer,
         subnets: Vec::new(),
     }

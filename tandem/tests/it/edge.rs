@@ -4,6 +4,7 @@
 mod bfd;
 mod bgp;
 mod bundle;
+mod customers;
 mod digits;
 mod fax;
 mod igp;

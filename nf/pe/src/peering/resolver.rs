@@ -66,6 +66,10 @@ impl Resolver {
 
     /// Those under a prefix are to be looked at.
     pub(crate) fn doubt(&mut self, prefix: Prefix) {
+        if prefix.length == 0 {
+            // No next hop is reached over a default route.
+            return;
+        }
         let last = last_of(prefix);
         self.due.extend(self.known.range(prefix.address..=last));
     }

@@ -201,6 +201,7 @@ impl Speaking {
     fn set(&mut self, now: Time, table: u32, next: Bgp) {
         let listens = next.listens();
         self.tables(table, |it| it.set_policies(&next.speaker(&listens)));
+        self.vrfs.touch(table);
         if let Some(it) = self.speakers.get_mut(&table) {
             it.speaker.configure(now, &next.speaker(&listens), &mut it.wanted);
             it.section = next;
@@ -389,6 +390,10 @@ impl Speaking {
             match &mut said {
                 Out::Up(id, up) => {
                     up.neighbour.subnets = it.places.around(up.neighbour.address);
+                    up.neighbour.own_ipv6 = up.neighbour.subnets.iter().find_map(|it| match it.0 {
+                        IpAddr::V6(own) if !own.is_unicast_link_local() => Some(own),
+                        _ => None,
+                    });
                     let (peer, asn) = (it.speaker.name_of(*id), up.negotiated.peer.asn);
                     let address = up.neighbour.address;
                     tracing::info!(
@@ -403,7 +408,11 @@ impl Speaking {
                 }
                 _ => {}
             }
+            let is_news = !matches!(said, Out::Sent(_) | Out::Written(..));
             self.tables(table, |it| it.take(now, &said, &mut wanted));
+            if is_news {
+                self.vrfs.touch(table);
+            }
         }
         if let Some(it) = self.speakers.get_mut(&table) {
             it.wanted = wanted;
@@ -424,6 +433,7 @@ impl Speaking {
             let rib = if table == GLOBAL { Some(&mut self.rib) } else { self.vrfs.rib_mut(table) };
             if let Some(rib) = rib.filter(|rib| due(rib)) {
                 rib.tick(now);
+                self.vrfs.touch(table);
                 (self.has_work, self.has_news) = (true, true);
             }
         }
@@ -441,7 +451,7 @@ impl Speaking {
         for (table, it) in &mut self.speakers {
             let rib = match *table {
                 GLOBAL => Some(&mut self.rib),
-                table => self.vrfs.rib_untouched(table),
+                table => self.vrfs.rib_mut(table),
             };
             let Some(rib) = rib else { continue };
             if !it.speaker.is_deferring(now, &mut it.wanted) {

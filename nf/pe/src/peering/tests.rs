@@ -95,6 +95,7 @@ fn base() -> Rib {
             allow_own_as: 0,
             role: None,
             next_hop_self: None,
+            own_ipv6: None,
             customer: Customer::default(),
             subnets: Vec::new(),
         };

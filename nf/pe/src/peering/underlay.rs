@@ -155,3 +155,61 @@ impl Underlay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lookup_walks_the_lengths_that_there_are_and_the_longest_prefix_counts() {
+        let pe: Pe = toml::from_str(
+            r#"
+            name = "pe1"
+            [[interface]]
+            name = "a"
+            addresses = ["10.0.0.1/24", "2001:db8::1/64"]
+            [[interface]]
+            name = "b"
+            addresses = ["10.1.0.1/30"]
+            [[route]]
+            prefix = "10.0.0.128/25"
+            via = [{ gateway = "10.1.0.2" }]
+            [[route]]
+            prefix = "0.0.0.0/0"
+            via = [{ gateway = "10.1.0.2" }]
+            "#,
+        )
+        .expect("a section");
+        let link = |index: u32, name: &str, addresses: &[(&str, u8)]| Link {
+            name: name.to_owned(),
+            index,
+            addresses: addresses
+                .iter()
+                .map(|(text, length)| (text.parse().expect("an address"), *length))
+                .collect(),
+            is_up: true,
+            ..Link::default()
+        };
+        let links = vec![
+            link(1, "a", &[("10.0.0.1", 24), ("2001:db8::1", 64)]),
+            link(2, "b", &[("10.1.0.1", 30)]),
+        ];
+        let mut underlay = Underlay::of(&pe, None, links);
+        let lengths = |it: &Underlay| it.lengths.clone().map(Vec::from_iter);
+        assert_eq!(lengths(&underlay), [vec![24, 25, 30], vec![64]], "no default route");
+        let by = |it: &Underlay, text: &str| {
+            let reach = it.reach(text.parse().expect("an address"), None)?;
+            Some((reach.ways[0].0.interface, reach.ways[0].0.gateway.to_string()))
+        };
+        let way = |interface, gateway: &str| Some((interface, gateway.to_owned()));
+        assert_eq!(by(&underlay, "10.0.0.9"), way(1, "10.0.0.9"));
+        assert_eq!(by(&underlay, "10.0.0.200"), way(2, "10.1.0.2"));
+        assert_eq!(by(&underlay, "10.0.0.1"), None, "it is ours");
+        assert_eq!(by(&underlay, "192.0.2.1"), None, "over a default route alone");
+        assert_eq!(by(&underlay, "2001:db8::9"), way(1, "2001:db8::9"));
+        underlay.note(Prefix::new("192.0.2.0".parse().expect("an address"), 26));
+        assert_eq!(lengths(&underlay)[0], [24, 25, 26, 30]);
+        underlay.links(|name| name == "a");
+        assert_eq!(by(&underlay, "10.0.0.200"), way(1, "10.0.0.200"), "the static way is down");
+    }
+}

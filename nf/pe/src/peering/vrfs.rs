@@ -88,6 +88,8 @@ pub(crate) struct Vrfs {
     tables: BTreeMap<u32, Table>,
     routes: BTreeMap<(u32, Prefix), VpnRoute>,
     changed: BTreeSet<(u32, Prefix)>,
+    /// The table that is read first.
+    turn: u32,
 }
 
 fn families() -> FamilySet {
@@ -152,6 +154,7 @@ impl Vrfs {
             tables: BTreeMap::new(),
             routes: BTreeMap::new(),
             changed: BTreeSet::new(),
+            turn: 0,
         }
     }
 
@@ -231,12 +234,12 @@ impl Vrfs {
 
     /// The base of a table.
     pub(crate) fn rib_mut(&mut self, number: u32) -> Option<&mut Rib> {
-        self.vpn.rib_mut(VrfId(number))
+        self.vpn.rib_untouched(VrfId(number))
     }
 
-    /// The same, where nothing is done that other edges could have to hear.
-    pub(crate) fn rib_untouched(&mut self, number: u32) -> Option<&mut Rib> {
-        self.vpn.rib_untouched(VrfId(number))
+    /// Something was done with the base of a table that other edges may have to hear.
+    pub(crate) fn touch(&mut self, number: u32) {
+        self.vpn.rib_mut(VrfId(number));
     }
 
     /// The base of a table, to be looked at.
@@ -252,10 +255,18 @@ impl Vrfs {
     /// Finds out how next hops of customers are reached, and reads what tables chose; whether
     /// there is more.
     pub(crate) fn learn(&mut self) -> bool {
-        let mut has_more = false;
+        let (mut has_more, mut left) = (false, READ_MAX);
         let of_labels: BTreeMap<u32, u32> =
             self.tables.iter().map(|(number, it)| (it.label, *number)).collect();
-        for (&number, table) in &mut self.tables {
+        let after = self.tables.range(self.turn..).map(|it| *it.0);
+        let order: Vec<u32> = after.chain(self.tables.range(..self.turn).map(|it| *it.0)).collect();
+        for number in order {
+            if left == 0 {
+                // The others are read first the next time.
+                (has_more, self.turn) = (true, number);
+                break;
+            }
+            let Some(table) = self.tables.get_mut(&number) else { continue };
             let Some(rib) = self.vpn.rib_untouched(VrfId(number)) else { continue };
             let underlay = &table.underlay;
             let has_changed = table.next_hops.resolve(rib, |it| underlay.reach(it, None));
@@ -267,7 +278,11 @@ impl Vrfs {
                 routes: &mut self.routes,
                 changed: &mut self.changed,
             };
-            has_more |= rib.read_changes(table.reader, READ_MAX, &mut |it| reading.take(it));
+            let budget = left;
+            has_more |= rib.read_changes(table.reader, budget, &mut |it| {
+                left = left.saturating_sub(1);
+                reading.take(it);
+            });
             if has_changed {
                 self.vpn.rib_mut(VrfId(number));
             }

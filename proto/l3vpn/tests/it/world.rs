@@ -254,6 +254,7 @@ impl World {
                 allow_own_as: 0,
                 role: None,
                 next_hop_self: None,
+                own_ipv6: None,
                 customer: Customer::default(),
                 subnets: Vec::new(),
             };
@@ -283,6 +284,7 @@ impl World {
                 role: None,
                 next_hop_self: Some(IpAddr::from([10, 1, 0, 254])),
                 subnets: Vec::new(),
+                own_ipv6: None,
                 customer: Customer {
                     site: id.0.is_multiple_of(2).then(site),
                     as_override: number % 2 == 1,

@@ -295,6 +295,7 @@ impl World {
             allow_own_as: 0,
             role: client.spec.role,
             next_hop_self: is_external.then(|| "192.0.2.254".parse().expect("the world makes it")),
+            own_ipv6: None,
             customer: Customer::default(),
             subnets,
         };

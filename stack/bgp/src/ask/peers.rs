@@ -171,6 +171,10 @@ rows! {
         routes_treated_as_withdrawn: u64,
         routes_looped: u64,
         routes_refused: u64,
+        /// Attribute sets with next hops that it may not name, where next hops are followed.
+        next_hops_foreign: u64,
+        /// Attribute sets that are not reached since it has as many next hops as it may.
+        next_hops_excess: usize,
     }
 }
 
@@ -393,6 +397,8 @@ impl Tables<'_> {
             routes_treated_as_withdrawn: counted.treated_as_withdrawn,
             routes_looped: counted.looped,
             routes_refused: counted.refused,
+            next_hops_foreign: counted.foreign_next_hops,
+            next_hops_excess: self.rib.excess_next_hops(id),
         }
     }
 

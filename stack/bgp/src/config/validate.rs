@@ -85,6 +85,9 @@ impl Section<'_> {
             validate_name(&group.name, seen.insert(&group.name, n).is_some(), &at, issues);
             let options = PeerOptions::of_group(group);
             self.validate_options(&options, &options, &at, issues);
+            if !group.ranges.is_empty() {
+                self.validate_table(&options, &at, issues);
+            }
             if group.peers_max == 0 || group.peers_max as usize > PEERS_MAX {
                 let what = format!("{} is out of range", group.peers_max);
                 let hint = format!("use 1 to {PEERS_MAX}");
@@ -152,6 +155,7 @@ impl Section<'_> {
             }
             let (own, whole) = (PeerOptions::of_peer(peer), PeerOptions::of(Some(peer), found));
             self.validate_options(&own, &whole, &at, issues);
+            self.validate_table(&whole, &at, issues);
             let local = whole.local.filter(|local| local.is_ipv4() != peer.address.is_ipv4());
             if let Some(local) = local {
                 let what = format!("{local} is of another address family than {}", peer.address);
@@ -266,7 +270,7 @@ impl Section<'_> {
         validate_subsets(own, whole, at, issues);
         validate_times(own, at, issues);
         self.validate_as(own, whole, at, issues);
-        self.validate_customer(own, whole, at, issues);
+        self.validate_customer(own, at, issues);
         validate_proof(own, whole, at, issues);
         for (n, limit) in own.prefix_limit.iter().flatten().enumerate() {
             let same = own.prefix_limit.iter().flatten().take(n);
@@ -277,51 +281,45 @@ impl Section<'_> {
         text_fits(&format!("{at}.description"), text, TEXT_OCTETS_MAX, issues);
     }
 
-    /// A customer of a routing table is of another AS, and has routes without labels.
-    fn validate_customer(
-        &self,
-        own: &PeerOptions,
-        whole: &PeerOptions,
-        at: &str,
-        issues: &mut Vec<Issue>,
-    ) {
+    /// What a customer of a routing table may say, in the section where it stands.
+    fn validate_customer(&self, own: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
         if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains(&it.as_str())) {
-            let known = self.vrfs.iter().copied();
-            let hint = meant(vrf, known, "name a routing table that has `rd`".to_owned());
+            let hint = meant(vrf, self.vrfs.iter().copied(), "name a routing table with `rd`");
             let what = format!("there is no routing table `{vrf}` with customers");
             issues.push(Issue::new(format!("{at}.vrf"), what, hint));
         }
-        if let Some(text) =
-            own.site.as_ref().filter(|it| ExtendedCommunity::route_origin(it).is_none())
+        if let Some(text) = &own.site
+            && ExtendedCommunity::route_origin(text).is_none()
         {
             let hint = "write `65000:7`, `192.0.2.1:7` or `4200000000:7`";
             issues.push(Issue::new(format!("{at}.site"), format!("`{text}` is no site"), hint));
         }
-        for (key, stands) in
-            [("site", own.site.is_some()), ("as_override", own.as_override == Some(true))]
-        {
-            if stands && whole.vrf.is_none() {
-                let what = format!("`{key}` is for customers of a routing table");
-                let hint = "remove it, or name a `vrf`";
-                issues.push(Issue::new(format!("{at}.{key}"), what, hint));
+    }
+
+    /// What holds for a peer, or for those of a range, fits a customer of a routing table, or one
+    /// of the global table.
+    fn validate_table(&self, whole: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
+        if whole.vrf.is_none() {
+            for (key, stands) in
+                [("site", whole.site.is_some()), ("as_override", whole.as_override == Some(true))]
+            {
+                if stands {
+                    let what = format!("`{key}` is for customers of a routing table");
+                    let hint = "remove it, or name a `vrf`";
+                    issues.push(Issue::new(format!("{at}.{key}"), what, hint));
+                }
             }
+            return;
         }
-        let is_whole = (&own.vrf, own.asn, own.any_asn) == (&whole.vrf, whole.asn, whole.any_asn);
-        let is_internal = whole.peer_as(self.asn) != PeerAs::Is(whole.asn.unwrap_or(0))
-            && whole.peer_as(self.asn) != PeerAs::External;
-        if own.vrf.is_some() && is_whole && is_internal {
+        if matches!(whole.peer_as(self.asn), PeerAs::Internal | PeerAs::Any) {
             let what = "a customer of a routing table is of another AS";
             issues.push(Issue::new(format!("{at}.vrf"), what, "give its `asn`"));
         }
         let plain = [Family::Ipv4Unicast, Family::Ipv6Unicast];
-        let others = |it: &&Family| !plain.contains(*it);
-        if own.families.is_some() && whole.vrf.is_some() {
-            let all: Vec<Family> = own.families().iter().collect();
-            if let Some(other) = all.iter().find(others) {
-                let what = format!("a customer has no routes of {other}");
-                let hint = "use ipv4-unicast and ipv6-unicast";
-                issues.push(Issue::new(format!("{at}.families"), what, hint));
-            }
+        if let Some(other) = whole.families().iter().find(|it| !plain.contains(it)) {
+            let what = format!("a customer has no routes of {other}");
+            let hint = "use ipv4-unicast and ipv6-unicast";
+            issues.push(Issue::new(format!("{at}.families"), what, hint));
         }
     }
 

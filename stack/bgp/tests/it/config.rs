@@ -1,7 +1,7 @@
 //! The part of a configuration that is the speaker's.
 
 use crate::world::Site;
-use bgp_stack::config::{LISTENERS_MAX, PORTS};
+use bgp_stack::config::{LISTENERS_MAX, PORTS, Section};
 
 #[test]
 fn ports_are_numbered_from_where_the_function_says_and_are_guarded() {
@@ -46,4 +46,56 @@ fn what_cannot_be_meant_is_refused_in_the_words_of_the_function() {
     let paths: Vec<&str> = issues.iter().map(|issue| &*issue.path).collect();
     assert_eq!(paths, ["asn", "peer[0].group", "peer[0].import", "peer[0].location"]);
     assert_eq!(issues[2].hint, "add [[toy.policy]] with that name");
+}
+
+#[test]
+fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
+    let site = Site::read(
+        r#"
+        asn = 65000
+        identifier = "10.0.0.1"
+        listen = ["10.0.0.1"]
+        [[group]]
+        name = "override"
+        as_override = true
+        [[peer]]
+        name = "global"
+        address = "10.0.0.2"
+        [[peer]]
+        name = "a"
+        address = "10.0.0.2"
+        vrf = "red"
+        group = "override"
+        asn = 65100
+        site = "65000:7"
+        [[peer]]
+        name = "b"
+        address = "10.0.0.2"
+        vrf = "red"
+        asn = 65100
+        [[peer]]
+        name = "c"
+        address = "10.0.0.3"
+        vrf = "blue"
+        families = ["vpnv4"]
+        site = "7"
+        [[peer]]
+        name = "d"
+        address = "10.0.0.4"
+        group = "override"
+        "#,
+    );
+    let mut issues = Vec::new();
+    let section = Section { vrfs: vec!["red"], ..site.section() };
+    section.validate(&mut issues);
+    let paths: Vec<&str> = issues.iter().map(|issue| &*issue.path).collect();
+    let wanted = [
+        "peer[2].address",
+        "peer[3].vrf",
+        "peer[3].site",
+        "peer[3].vrf",
+        "peer[3].families",
+        "peer[4].as_override",
+    ];
+    assert_eq!(paths, wanted);
 }

@@ -155,6 +155,8 @@ fn routes(row: &Value, sheet: &mut Sheet<'_>) {
         count("routes_in", "announced"),
         count("routes_withdrawn", "withdrawn"),
         count("routes_refused", "refused by the policy"),
+        count("next_hops_foreign", "over next hops that it may not name"),
+        count("next_hops_excess", "beyond its next hops"),
         count("routes_looped", "looped"),
         count("routes_treated_as_withdrawn", "treated as withdrawn"),
     ];

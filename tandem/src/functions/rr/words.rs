@@ -41,7 +41,11 @@ pub enum RrWords {
 impl Words for RrWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         let Self::Bgp { command } = self;
-        bgp(client, form, command.unwrap_or(BgpCommand::Summary(Of { function: None })))
+        bgp(
+            client,
+            form,
+            command.unwrap_or(BgpCommand::Summary(OfTable { function: None, vrf: None })),
+        )
     }
 }
 
@@ -50,7 +54,7 @@ impl Words for RrWords {
 pub enum BgpCommand {
     /// Peers: state, routes, messages, the last error.
     #[command(visible_alias = "peers")]
-    Summary(Of),
+    Summary(OfTable),
     /// Everything about a peer: capabilities, timers, counters, connections.
     #[command(allow_missing_positional = true)]
     Peer(OfPeer),
@@ -70,11 +74,14 @@ pub enum BgpCommand {
         /// The family; absent: ipv4-unicast or ipv6-unicast.
         #[arg(long, add = names(Name::Family))]
         family: Option<String>,
+        /// Of a provider edge: of that routing table; absent: of the global one.
+        #[arg(long)]
+        vrf: Option<String>,
     },
     /// Update groups: members, position, what waits.
-    Groups(Of),
+    Groups(OfTable),
     /// Families: routes and paths.
-    Families(Of),
+    Families(OfTable),
     /// Next hops of routes, and how an edge reaches them.
     NextHops(Of),
     /// Routes as the plane of an edge has them, those of VPNs among them.
@@ -137,6 +144,17 @@ pub enum BgpCommand {
     },
 }
 
+/// Which function, and which of its routing tables.
+#[derive(Debug, Args)]
+pub struct OfTable {
+    /// Name of the function; absent: all that answer.
+    #[arg(add = functions())]
+    pub function: Option<String>,
+    /// Of a provider edge: only that routing table.
+    #[arg(long)]
+    pub vrf: Option<String>,
+}
+
 /// Which routes.
 #[derive(Debug, Args)]
 pub struct BgpRoutes {
@@ -149,6 +167,9 @@ pub struct BgpRoutes {
     /// Only those that this prefix covers.
     #[arg(long)]
     pub within: Option<String>,
+    /// Of a provider edge: those of that routing table; absent: of the global one.
+    #[arg(long)]
+    pub vrf: Option<String>,
     /// Only those that are shown with that in their text.
     #[arg(long)]
     pub text: Option<String>,
@@ -213,14 +234,12 @@ pub struct BgpClear {
 
 fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
     match command {
-        BgpCommand::Summary(of) => {
-            asked(client, form, of.function, "bgp/summary", &listings::SUMMARY)
-        }
+        BgpCommand::Summary(of) => of_table(client, form, of, "summary", &listings::SUMMARY),
         BgpCommand::Peer(of) => peer(client, form, &of),
         BgpCommand::Routes(wanted) => routes(client, form, &wanted),
         BgpCommand::Received(wanted) => received(client, form, &wanted),
-        BgpCommand::Route { function, prefix, family } => {
-            let query = query(&[("prefix", Some(prefix)), ("family", family)]);
+        BgpCommand::Route { function, prefix, family, vrf } => {
+            let query = query(&[("prefix", Some(prefix)), ("family", family), ("vrf", vrf)]);
             rows(client, form, function, &format!("route{query}"), &listings::PATHS)
         }
         BgpCommand::Rpki(of) => asked(client, form, of.function, "bgp/rpki", &listings::CACHES),
@@ -239,10 +258,8 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
             let query = query(&[("prefix", Some(prefix)), ("asn", asn)]);
             rows(client, form, function, &format!("origin{query}"), &listings::ORIGINS)
         }
-        BgpCommand::Groups(of) => asked(client, form, of.function, "bgp/groups", &listings::GROUPS),
-        BgpCommand::Families(of) => {
-            asked(client, form, of.function, "bgp/families", &listings::FAMILIES)
-        }
+        BgpCommand::Groups(of) => of_table(client, form, of, "groups", &listings::GROUPS),
+        BgpCommand::Families(of) => of_table(client, form, of, "families", &listings::FAMILIES),
         BgpCommand::NextHops(of) => {
             asked(client, form, of.function, "bgp/next-hops", &listings::NEXT_HOPS)
         }
@@ -280,6 +297,18 @@ fn bgp(client: &Client, form: Output, command: BgpCommand) -> Result<(), Exit> {
             output::sheet(form, &answer, |_, answer| listings::forgotten(answer))
         }
     }
+}
+
+/// Rows of a routing table.
+fn of_table(
+    client: &Client,
+    form: Output,
+    of: OfTable,
+    what: &str,
+    listing: &Listing,
+) -> Result<(), Exit> {
+    let about = format!("bgp/{what}{}", query(&[("vrf", of.vrf)]));
+    asked(client, form, of.function, &about, listing)
 }
 
 /// The function that is meant: the one that was named, or the only one that speaks BGP.
@@ -396,6 +425,7 @@ fn routes(client: &Client, form: Output, wanted: &BgpRoutes) -> Result<(), Exit>
     let filters = [
         ("family", Some(family)),
         ("within", wanted.within.clone()),
+        ("vrf", wanted.vrf.clone()),
         ("text", wanted.text.clone()),
         ("received", wanted.received.clone()),
         ("advertised", wanted.advertised.clone()),

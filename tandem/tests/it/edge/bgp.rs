@@ -161,19 +161,19 @@ fn states(scene: &Scene) -> Vec<(String, String)> {
     all
 }
 
-fn established(scene: &Scene, names: &[&str]) -> bool {
+pub(super) fn established(scene: &Scene, names: &[&str]) -> bool {
     let states = states(scene);
     let is_up = |name: &&str| states.iter().any(|it| it.0 == *name && it.1 == "Established");
     names.iter().all(is_up)
 }
 
 /// FRR with zebra and bgpd, whose networks it has on its loopback.
-fn frr(peer: Peer, config: &str) -> Peer {
+pub(super) fn frr(peer: Peer, config: &str) -> Peer {
     peer.daemons(&[("zebra", ZEBRA), ("bgpd", config)])
 }
 
 /// What FRR's bgpd answers.
-fn vtysh(peer: &Peer, command: &str) -> String {
+pub(super) fn vtysh(peer: &Peer, command: &str) -> String {
     let folder = peer.folder.display().to_string();
     let said = peer.host.run(&["vtysh", "--vty_socket", &folder, "-d", "bgpd", "-c", command]);
     words(&said.stdout)

@@ -226,6 +226,7 @@ pages! {
     media "docs/media.md";
     operations "docs/operations.md";
     peering "docs/peering.md";
+    vpns "docs/vpns.md";
     policy "docs/policy.md";
     reflector "docs/rr.md";
     assurance "docs/sas.md";
