@@ -211,4 +211,39 @@ mod tests {
         let closed: Vec<u32> = out.closes.iter().map(|flow| flow.conn.0).collect();
         assert_eq!(closed, [7, 8]);
     }
+
+    #[test]
+    fn an_attempt_to_connect_that_begins_anew_is_not_closed() {
+        let mut now = Time::from_millis(1_700_000_000_000);
+        let peer = r#"
+            name = "slow"
+            address = "10.0.0.2"
+            connect_retry_s = 2
+        "#;
+        let peer = vec![toml::from_str(peer).expect("the test says it")];
+        let listen = ["10.0.0.1:179".to_owned()];
+        let section = Section {
+            key: "toy",
+            asn: 65_000,
+            identifier: std::net::Ipv4Addr::new(10, 0, 0, 1),
+            listen: &listen,
+            group: &[],
+            peer: &peer,
+            policy: &[],
+            locations: Vec::new(),
+            vrfs: Vec::new(),
+            first_port: PortId(2_000),
+        };
+        let seed = Seed { shard: 0, shards: 1, random: [1; 32], now };
+        let mut speaker = Speaker::new(&seed, &section, Duration::ZERO, None);
+        let (mut out, mut opened, mut closed) = (Effects::default(), 0, 0);
+        for _ in 0..20 {
+            speaker.tick(now, &mut out);
+            while speaker.next(now, &[], &mut out).is_some() {}
+            (opened, closed) = (opened + out.opens.len(), closed + out.closes.len());
+            out.clear();
+            now += Duration::from_secs(1);
+        }
+        assert_eq!((opened, closed), (1, 0));
+    }
 }

@@ -66,7 +66,13 @@ impl Speaker {
     }
 
     fn carry_out_all(&mut self, now: Time, id: PeerId, outs: Vec<Out>, out: &mut Effects) {
-        for wanted in outs {
+        let mut outs = outs.into_iter().peekable();
+        while let Some(wanted) = outs.next() {
+            // An attempt that is to begin anew goes on: of what is opened and closed in one step
+            // nothing is left.
+            if wanted == Out::Abandon && outs.next_if_eq(&Out::Connect).is_some() {
+                continue;
+            }
             self.carry_out(now, id, wanted, out);
         }
     }

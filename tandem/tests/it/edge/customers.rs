@@ -108,7 +108,7 @@ fn bird_customer(asn: u32, n: u32, net: &str, secret: bool) -> String {
 router id 10.{n}.0.2;
 protocol device {{ scan time 1; }}
 protocol kernel {{ ipv4 {{ export all; }}; }}
-protocol kernel {{ ipv6 {{ export all; }}; }}
+protocol kernel {{ ipv6 {{ export where net != 2001:db8:{n}::/64; }}; }}
 protocol static {{ ipv4; route {net} blackhole; }}
 protocol static {{ ipv6; route 2001:db8:7{n}::/48 blackhole; }}
 protocol bgp edge {{
