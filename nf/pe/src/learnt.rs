@@ -10,18 +10,18 @@
 
 use crate::Settings;
 use crate::compile::Compiler;
-use crate::config::{ForwarderStart, Interface, OnExit, Pe, Via, mac, prefix};
+use crate::config::{ForwarderStart, OnExit, Pe, Via};
 use crate::hops::{Editing, Hops, is_up, plain, prefix_of, subnet_of};
 use crate::labelled::{LABELS_DOOR, Labelled};
 use crate::leading::move_guard;
+use crate::links::{links_of, mac_of};
 use crate::peering::{BGP_DOOR, BgpRoute, Peering};
 use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
 use detection::program::{FEATURE, Name, Notice, Said};
 use forwarder::ToPackets;
 use igp::config::Source;
 use igp::{
-    External, Link, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start,
-    Surroundings, Way,
+    External, LinkState, Prefix, Protocol, Route, Router, Sections, Shown, Start, Surroundings, Way,
 };
 use ldp_stack::IMPLICIT_NULL;
 use machine::{Duration, Time};
@@ -36,9 +36,6 @@ use std::sync::Arc;
 pub(crate) const DOOR: PortId = PortId(2);
 /// The number of the global table.
 const GLOBAL: u32 = 0;
-/// The tags of frames of one VLAN, and of two.
-const TAG: [u8; 2] = [0x81, 0];
-const SERVICE_TAG: [u8; 2] = [0x88, 0xa8];
 /// Hops that single changes may leave behind before everything is said again without them, and the
 /// time between two such sayings, in which more may be left.
 const HOPS_MAX: usize = 4_096;
@@ -528,39 +525,6 @@ fn note(sections: &Sections, dataplane: &mut Dataplane, out: &mut Effects) {
     if noted.contains(&true) {
         dataplane.keep(out);
     }
-}
-
-/// The MAC address of an interface: its own, or its port's once that is open.
-fn mac_of(pe: &Pe, it: &Interface, dataplane: &Dataplane) -> Option<[u8; 6]> {
-    let own = it.mac.as_deref().and_then(mac);
-    own.or_else(|| dataplane.mac(pe.port_of(it)?))
-}
-
-/// The VLAN tags of an interface's frames.
-fn tags_of(it: &Interface) -> Vec<u8> {
-    let inner = it.inner_vlan.map(|vlan| (TAG, vlan));
-    let outer = it.vlan.map(|vlan| (if inner.is_some() { SERVICE_TAG } else { TAG }, vlan));
-    let all = outer.into_iter().chain(inner);
-    all.flat_map(|(tag, vlan)| [tag, vlan.to_be_bytes()]).flatten().collect()
-}
-
-/// The links of a routing table; `None`: of the global one.
-pub(crate) fn links_of(pe: &Pe, dataplane: &Dataplane, vrf: Option<&str>) -> Vec<Link> {
-    let routed = pe.interface.iter().filter(|it| it.vrf.as_deref() == vrf);
-    let links = routed.filter(|it| !pe.carries_frames(&it.name)).filter_map(|it| {
-        Some(Link {
-            name: it.name.clone(),
-            index: dataplane.numbers().known(Kind::Interface, &it.name)?,
-            address: pe.address4(it),
-            addresses: it.addresses.iter().filter_map(|text| prefix(text)).collect(),
-            mac: mac_of(pe, it, dataplane),
-            tags: tags_of(it),
-            mtu: pe.mtu_of(it),
-            is_up: is_up(pe, it, dataplane),
-            is_dear: false,
-        })
-    });
-    links.collect()
 }
 
 /// What the protocols are told of the router around them.

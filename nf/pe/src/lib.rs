@@ -20,6 +20,7 @@ mod hops;
 mod labelled;
 mod leading;
 mod learnt;
+mod links;
 mod metrics;
 mod peering;
 mod stations;

@@ -13,7 +13,7 @@ use super::underlay::Underlay;
 use crate::Settings;
 use crate::config::{Pe, Vrf};
 use crate::hops::{Hops, is_up, prefix_of};
-use crate::learnt::links_of;
+use crate::links::links_of;
 use bgp::family::{Family, FamilySet, Label};
 use dataplane::{Dataplane, Kind as Named, Rank};
 use igp::Prefix;
