@@ -7,6 +7,7 @@ use graph::{Graph, Pool, Slot};
 use machine::Time;
 use machine::narrow::at_most;
 use nodes::datagram::Datagram;
+use nodes::inject::BEHIND_LABELS;
 use nodes::program::{CLASSES_FROM, INTERFACES_MAX};
 use plane_control::Handed;
 use question::rows;
@@ -221,7 +222,7 @@ impl Way {
         if way.interface >= INTERFACES_MAX {
             return Err("no_interface");
         }
-        if way.vrf as usize >= VRFS_MAX {
+        if way.vrf as usize >= VRFS_MAX && way.vrf != BEHIND_LABELS {
             return Err("no_table");
         }
         Ok(way)

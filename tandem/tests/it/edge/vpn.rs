@@ -186,11 +186,13 @@ interface eth0
  ip ospf network point-to-point
  ip ospf hello-interval 1
  ip ospf dead-interval 5
+ ip ospf mtu-ignore
 interface eth1
  ip ospf area 0
  ip ospf network point-to-point
  ip ospf hello-interval 1
  ip ospf dead-interval 5
+ ip ospf mtu-ignore
 interface lo
  ip ospf area 0
 router ospf
