@@ -8,6 +8,7 @@ const PLACE = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 const BYTES_MAX = 300_000;
 const LADDER = '/calls/T7002?m=2&view=changes';
 const PHONE = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, isMobile: true };
+const TALL = { viewport: { width: 1280, height: 1080 } };
 const DARK = { colorScheme: 'dark' };
 
 const PICTURES = [
@@ -20,7 +21,7 @@ const PICTURES = [
   ['phone', '/calls/T7002', PHONE],
   ['routes', '/routes?within=10.1.0.0/16&route=10.1.3.0/24', {}, ['rr']],
   ['trace', '/edge?view=trace', {}, ['pe']],
-  ['network', '/network?from=1921.6800.0001&to=1921.6800.0010', {}, ['pe']],
+  ['network', '/network?from=1921.6800.0001&to=1921.6800.0010', TALL, ['pe']],
   ['ss7', '/ss7', DARK, ['sgc']],
   ['messages', '/messages?to=447700900107', {}, ['ipsmgw']],
 ];

@@ -29,13 +29,14 @@ function append(before: Traces, values: Record<string, number>): Traces {
   return after;
 }
 
-/** Whether an edge spoke BGP when it was last told. */
-let spoke = false;
+/** How many peers edges have, and whether routes of their own: when that changes they are asked. */
+let spoken = '';
 
 function take(update: Live): void {
-  const speaks = BGP_GAUGES.some((name) => (update.gauges[name] ?? 0) > 0);
-  if (speaks !== spoke) void relisten();
-  spoke = speaks;
+  const [up, down, routes] = BGP_GAUGES.map((name) => update.gauges[name] ?? 0);
+  const told = `${(up ?? 0) + (down ?? 0)} ${Boolean(routes)}`;
+  if (told !== spoken) void relisten();
+  spoken = told;
   live.now = update;
   live.connected = true;
   current = {

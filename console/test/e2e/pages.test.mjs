@@ -375,6 +375,8 @@ test('a network is drawn: routers are chosen, moved, pinned and hidden, changes 
   await page.waitForURL((url) => !url.hash.includes('from='), WAIT);
   // Who is dragged is not chosen, and stays where it was put, after a reload too.
   const waw = picture.getByRole('button', { name: 'Router waw1' });
+  // Above the picture are the neighbours, one of whom is not adjacent.
+  await waw.scrollIntoViewIfNeeded();
   const box = await waw.locator('.body').boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.mouse.down();
