@@ -83,7 +83,7 @@ pub fn run(octets: &[u8]) {
     let ack = Segment { flags: Flags::ACK, ack: u32::MAX - 2, ..syn };
     let connection = match script.octet() % 3 {
         0 => Connection::open(now, (6_200, 5_062), u32::MAX - 2, MSS),
-        2 => Connection::resume(now, &ack, (MSS, 536)).expect("it acknowledges"),
+        2 => Connection::proven(now, &ack, (MSS, 536)).expect("it acknowledges"),
         _ => Connection::accept(now, &syn, u32::MAX - 2, MSS).expect("it is a SYN"),
     };
     let mut end = End { now, connection, sent: (0, 0) };

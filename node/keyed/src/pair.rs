@@ -249,7 +249,7 @@ impl Pair {
             return;
         }
         let Some((number, behind)) = self.snapshot.take() else { return };
-        self.told.trouble = None;
+        self.replicated.trouble = None;
         if behind.is_none() {
             self.change(|out| out.extend([VERSIONED, VERSION]));
         }
@@ -290,7 +290,7 @@ impl Pair {
 
     /// A row is longer than a change may be: the snapshot ends there, and not as a whole one.
     fn is_too_long(&mut self, octets: usize) {
-        self.told.trouble = Some(format!(
+        self.replicated.trouble = Some(format!(
             "a row of {octets} octets is too long to be told: the other node has not all rows, and \
              is told them again when it begins anew"
         ));

@@ -504,9 +504,9 @@ fn a_snapshot_has_every_row_however_long_its_neighbours_are() {
     world.follows();
     for _ in 0..60 {
         world.passes(Duration::from_millis(1));
-        let is_told = |it: &Told| match it {
-            Told::Delta(delta) => delta.len() <= 60_000,
-            Told::Forget | Told::Mark(_) => true,
+        let is_told = |it: &LinkMessage| match it {
+            LinkMessage::Delta(delta) => delta.len() <= 60_000,
+            LinkMessage::Forget | LinkMessage::Mark(_) => true,
         };
         assert!(world.flying.iter().all(is_told), "the link leaves out what is longer");
         world.link(usize::MAX);

@@ -283,7 +283,7 @@ impl Connection {
     /// One whose SYN was answered by [`Segment::answer`] and by nobody remembered, as its
     /// acknowledgment comes; `mss` is ours and what the SYN said. `None`: it is no such.
     #[must_use]
-    pub fn resume(now: Time, ack: &Segment<'_>, mss: (u16, u16)) -> Option<Self> {
+    pub fn proven(now: Time, ack: &Segment<'_>, mss: (u16, u16)) -> Option<Self> {
         let begins = ack.flags.has(Flags::SYN) || ack.flags.has(Flags::RST);
         if begins || !ack.flags.has(Flags::ACK) {
             return None;

@@ -264,7 +264,7 @@ impl<K: Ord + Copy> Streams<K> {
     fn proves(&mut self, now: Time, ends: Ends, it: &Segment<'_>, (id, terms): (K, Terms)) {
         let answered = self.answered.is_some_and(|at| now.since(at) < ANSWERED);
         let size = answered.then(|| self.numbers.proven(now, &ends, it)).flatten();
-        let connection = size.and_then(|size| Connection::resume(now, it, (MSS, size)));
+        let connection = size.and_then(|size| Connection::proven(now, it, (MSS, size)));
         match connection.filter(|_| self.shares.may_stand(far(&ends)) && self.has_room()) {
             Some(connection) => {
                 self.tally.proven += 1;

@@ -84,8 +84,14 @@ pub(crate) struct Speaking {
     has_more: bool,
 }
 
-fn number_of(random: &[u8; 32], at: usize) -> u64 {
-    u64::from_le_bytes(core::array::from_fn(|n: usize| random[at + n]))
+/// What ties break by in the tables.
+fn seed_of(random: &[u8; 32]) -> u64 {
+    u64::from_le_bytes(core::array::from_fn(|n: usize| random[8 + n]))
+}
+
+/// A secret of its connections, which numbers that strangers see say nothing of.
+fn secret_of(random: &[u8; 32]) -> [u8; 16] {
+    machine::KeyedHash::derive(random, b"streams of bgp")
 }
 
 /// What the tables of peers are told of this router.
@@ -135,7 +141,7 @@ impl Speaking {
         let deferral = Duration::from_secs(if waits { deferral_s.into() } else { 0 });
         let own = section.by_table().remove(&None).unwrap_or_else(|| section.clone());
         let global = TableSpeaker::new(seed, None, own, deferral);
-        let secret = number_of(&seed.random, 8);
+        let secret = seed_of(&seed.random);
         let mut rib = Rib::new(base(section, secret, &global.speaker));
         rib.follow_next_hops();
         Self {
@@ -149,7 +155,7 @@ impl Speaking {
             random: seed.random,
             rib,
             speakers: BTreeMap::from([(GLOBAL, global)]),
-            carrier: Carrier::new(door, frame, number_of(&seed.random, 16), CONNECTIONS_MAX),
+            carrier: Carrier::new(door, frame, &secret_of(&seed.random), CONNECTIONS_MAX),
             section: section.clone(),
             has_work: false,
         }
@@ -186,7 +192,7 @@ impl Speaking {
             }
             self.follow(now, table, &[]);
         }
-        let secret = number_of(&self.random, 8);
+        let secret = seed_of(&self.random);
         let Some(global) = self.speakers.get(&GLOBAL) else { return };
         self.rib = Rib::new(base(next, secret, &global.speaker));
         self.rib.follow_next_hops();
@@ -500,7 +506,7 @@ impl Speaking {
     /// It ends: peers hear it, and the door is closed.
     pub(super) fn end(mut self, now: Time, out: &mut Effects) {
         self.drain(now, false, out);
-        self.carrier.close(out);
+        self.carrier.end(out);
     }
 
     /// The table that a question is about: the one that it names, or that of the peer which it

@@ -106,6 +106,7 @@ fn programs(side: usize) -> Vec<Program> {
             mtu: 0,
             mac: None,
             mpls: false,
+            transit_only: false,
             urpf: Urpf::Off,
             proxy_arp: false,
             directed_broadcast: false,

@@ -105,12 +105,12 @@ fn a_connection_goes_on_from_an_answer_that_nobody_remembers() {
     let answer = segment(7, 0, Flags::SYN).answer(1_000, 1_200);
     assert_eq!((answer.seq, answer.ack, answer.mss), (1_000, 8, Some(1_200)));
     for flags in [Flags::SYN, Flags::RST, Flags::SYN.and(Flags::ACK), Flags::PSH] {
-        assert!(Connection::resume(now, &segment(8, 1_001, flags), (1_200, 536)).is_none());
+        assert!(Connection::proven(now, &segment(8, 1_001, flags), (1_200, 536)).is_none());
     }
     // The acknowledgment itself may be lost: what comes next says as much.
     for payload in [&b""[..], b"octets"] {
         let ack = Segment { payload, ..segment(8, 1_001, Flags::ACK) };
-        let mut end = Connection::resume(now, &ack, (1_200, 536)).unwrap();
+        let mut end = Connection::proven(now, &ack, (1_200, 536)).unwrap();
         assert_eq!((end.state(), &end.incoming()[..]), (State::Established, payload));
         assert!(end.send(&[1; 2_000]));
         let mut octets = Vec::new();

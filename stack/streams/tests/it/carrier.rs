@@ -5,6 +5,7 @@ use forwarder::ToPackets;
 use igp::ip4::Packet;
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, ChannelOrder, Effects, Flow, Frame, PacketRecord, PortId, Transport};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use streams::{Carried, Carrier, Doors};
 use tcp::{Flags, Segment};
@@ -22,12 +23,13 @@ struct Speaker {
 impl Speaker {
     fn new() -> Self {
         let now = Time::from_millis(1_000_000);
-        let to = ToPackets { socket: "/none".into(), keys: None, classes: Vec::new() };
+        let to = ToPackets { socket: "/none".into(), keys: None, classes: Vec::new(), epoch: None };
         let door = PacketDoor::new(now, DOOR, to);
         let whole = |octets: &[u8]| Frame::Message(octets.len());
         let mut it = Self { now, carrier: Carrier::new(door, whole, &[7; 16], 10) };
         let own = [(0, IpAddr::V4(OWN))].into_iter().collect();
-        it.carrier.configure(now, Doors { port: 179, number: PortId(15), own, guards: Vec::new() });
+        let guards = BTreeMap::new();
+        it.carrier.configure(now, Doors { port: 179, number: PortId(15), own, guards });
         it.carrier.tick(now, &mut Effects::default());
         for event in [ChannelEvent::Up, ChannelEvent::Message(&[])] {
             it.carrier.step(now, DOOR, event, |_, _| true);
@@ -46,7 +48,7 @@ impl Speaker {
     fn carry(&mut self, want: impl FnOnce(&mut Effects)) -> Vec<(u16, u32, Flags)> {
         let (mut wanted, mut out) = (Effects::default(), Effects::default());
         want(&mut wanted);
-        self.carrier.carry(self.now, &mut wanted, |_| Some((0, OWN.into())));
+        self.carrier.carry(self.now, 0, &mut wanted, |_| Some(OWN.into()));
         self.carrier.settle(self.now, &mut out);
         let mut left = Vec::new();
         for (_, order) in out.channels {
@@ -100,7 +102,7 @@ fn who_gives_up_and_connects_again_in_one_turn_is_connected() {
     let (port, seq, _) = left[0];
     it.answer(port, seq);
     it.carry(|_| {});
-    let Some(Carried::Up(flow)) = it.carrier.hear() else { panic!("it stands") };
+    let Some((0, Carried::Up(flow))) = it.carrier.hear() else { panic!("it stands") };
     assert_eq!((flow.local, flow.remote.ip()), (SocketAddr::new(OWN.into(), port), FAR.into()));
     // What stands is closed behind what is sent.
     let left = it.carry(|out| {

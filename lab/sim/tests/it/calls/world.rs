@@ -273,12 +273,9 @@ impl World {
         let Some(it) = &mut self.nodes[pair][node] else { return };
         let mut effects = std::mem::take(&mut it.out);
         let mut outs = Vec::new();
-        it.pair.deltas(self.now, 0, effects.deltas(), &mut outs);
+        it.pair.publish(self.now, 0, effects.marked(), effects.deltas(), &mut outs);
         if let Some(number) = effects.snapshot_ended.take() {
             it.pair.step(self.now, PairIn::SnapshotEnded(number), &mut outs);
-        }
-        if let Some(mark) = effects.marked() {
-            it.pair.step(self.now, PairIn::Marked(0, mark), &mut outs);
         }
         if effects.hands_over {
             it.pair.step(self.now, PairIn::Switchover, &mut outs);
