@@ -1,6 +1,6 @@
-//! SipHash with a secret key (Aumasson and Bernstein 2012). 1-3, the variant of Rust's own maps, for
-//! tables: what strangers send cannot be made to collide on purpose. 2-4 for numbers that strangers
-//! see: they say nothing of the key, or of each other.
+//! SipHash with a secret key (Aumasson and Bernstein 2012). 1-3, the variant of Rust's own maps,
+//! for tables: what strangers send cannot be made to collide on purpose. 2-4 for numbers that
+//! strangers see: they say nothing of the key, or of each other.
 
 use crate::narrow::halves;
 

@@ -2,7 +2,7 @@
 
 use crate::node::{BFD_INPUT, BfdInput, Owner, Owners};
 use crate::program::{FEATURE, Name, Notice, Said};
-use crate::station::{News, Order, Station, Told, guard};
+use crate::station::{News, Order, Programmed, Station, guard};
 use graph::Plan;
 use machine::{Duration, Time, narrow};
 use nodes::bucket::{Bucket, Rate};
@@ -25,7 +25,7 @@ const TOLD: Rate = Rate { per_second: 50, burst: 20 };
 /// A session as the writer knows it.
 struct Row {
     at: u16,
-    told: Told,
+    told: Programmed,
     /// What the control was told last; `None`: nothing.
     notice: Option<Notice>,
     is_lost: bool,
@@ -85,7 +85,7 @@ impl Detection {
             Some(row) => row.at,
             None => self.place()?,
         };
-        let told = Told { said: Arc::new(said), hop, figures };
+        let told = Programmed { said: Arc::new(said), hop, figures };
         self.watch(name, guard(at), is_lost);
         self.names[usize::from(at)] = Some(name);
         let budget = Bucket::default();

@@ -26,7 +26,7 @@ const _: () = assert!(SOURCE_PORT_MIN as u32 + SOURCE_PORTS == 1 << 16);
 
 /// What a session is told to be.
 #[derive(Clone)]
-pub(crate) struct Told {
+pub(crate) struct Programmed {
     pub said: Arc<Said>,
     /// The table's number of its hop.
     pub hop: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Told {
 /// The session of a place is this from now on, or none.
 pub(crate) struct Order {
     pub at: u16,
-    pub told: Option<Told>,
+    pub told: Option<Programmed>,
 }
 
 /// A packet that another worker took.
@@ -125,7 +125,7 @@ impl Station {
 #[derive(Clone)]
 struct Row {
     id: SessionId,
-    told: Told,
+    told: Programmed,
 }
 
 /// A packet that leaves.
@@ -181,7 +181,7 @@ impl Kept {
     pub fn obey(&mut self, now: Time, order: Order, send: &mut impl FnMut(Leaving<'_>)) {
         let place = usize::from(order.at);
         let known = self.row(order.at).cloned();
-        let is_same = |told: &Told, known: &Row| {
+        let is_same = |told: &Programmed, known: &Row| {
             let (new, old) = (&told.said, &known.told.said);
             new.name == old.name && new.turn == old.turn
         };
@@ -206,7 +206,7 @@ impl Kept {
         }
     }
 
-    fn begin(&mut self, now: Time, at: u16, told: Told) {
+    fn begin(&mut self, now: Time, at: u16, told: Programmed) {
         let said = &told.said;
         let has_keys = said.authentication.is_some();
         self.sessions.keys.set(at, said.authentication.clone());
@@ -225,7 +225,7 @@ impl Kept {
     }
 
     /// The same session with other times, other keys, or by another hop.
-    fn change(&mut self, now: Time, at: u16, known: Row, told: Told) {
+    fn change(&mut self, now: Time, at: u16, known: Row, told: Programmed) {
         let (new, old, id) = (&told.said, &known.told.said, known.id);
         if new.authentication.is_some() != old.authentication.is_some() {
             // Whether there is a key at all is settled where a session begins.

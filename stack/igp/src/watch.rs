@@ -6,9 +6,10 @@
 //!   protocols ─ want ─→ Watch ─ changed ─→ the function ─→ forwarder
 //!              lost ←─────┴──── heard ←──────────────────────┘
 //! ```
-//! A session stays for a while after the protocol gave its neighbour up. Where the neighbour is lost,
-//! the plane does without it as long, and routes that lead to it are told anew meanwhile; where it
-//! only began anew (a control that was started again is not in its hellos yet), the session goes on.
+//! A session stays for a while after the protocol gave its neighbour up. Where the neighbour is
+//! lost, the plane does without it as long, and routes that lead to it are told anew meanwhile;
+//! where it only began anew (a control that was started again is not in its hellos yet), the
+//! session goes on.
 
 use crate::around::Protocol;
 use crate::config::{Bfd, BfdKeys};

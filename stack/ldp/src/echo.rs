@@ -135,8 +135,8 @@ impl Labels {
     }
 
     /// The label that packets to a prefix come with here, where labels lead on.
-    fn entry(&self, (address, length): (Ipv4Addr, u8)) -> Option<u32> {
-        let forward = self.forward(Prefix::new(address.into(), length))?;
+    fn entry(&self, to: (Ipv4Addr, u8)) -> Option<u32> {
+        let forward = self.forward(Prefix::new(to.0.into(), to.1))?;
         forward.hops.iter().any(|it| it.label.is_some()).then_some(forward.label)
     }
 
@@ -151,7 +151,8 @@ impl Labels {
             self.leave((NOWHERE, PORT), 1, &octets, Some(first), out);
         }
         for Outcome { number, steps } in over {
-            let rows: Vec<LspStepRow> = steps.iter().enumerate().map(row).collect();
+            let rows: Vec<LspStepRow> =
+                steps.iter().enumerate().map(|it| row(it.0, it.1)).collect();
             out.answer(Ticket(number), Ok(question::value(rows)));
         }
     }
@@ -221,7 +222,7 @@ impl Labels {
     }
 }
 
-fn row((at, step): (usize, &Step)) -> LspStepRow {
+fn row(at: usize, step: &Step) -> LspStepRow {
     let said = match step.reply {
         None => "no answer".to_owned(),
         Some((_, code, _)) => match Code::of(code) {

@@ -214,8 +214,8 @@ impl<K: Ord + Copy> Streams<K> {
         let may = may(&it.ends).filter(|(id, _)| !self.all.contains_key(id));
         let (id, terms) = may.filter(|(_, terms)| terms.are_met(it))?;
         match segment.is_first() {
-            true => self.asked(now, it.ends, &segment, (id, terms)),
-            false => self.proves(now, it.ends, &segment, (id, terms)),
+            true => self.asked(now, it.ends, &segment, id, terms),
+            false => self.proves(now, it.ends, &segment, id, terms),
         }
         Some(())
     }
@@ -239,7 +239,7 @@ impl<K: Ord + Copy> Streams<K> {
 
     /// A far end asks for a connection: it is remembered where that takes no more than its share,
     /// else answered alone.
-    fn asked(&mut self, now: Time, ends: Ends, syn: &Segment<'_>, (id, terms): (K, Terms)) {
+    fn asked(&mut self, now: Time, ends: Ends, syn: &Segment<'_>, id: K, terms: Terms) {
         if let Some(before) = self.by_ends.remove(&ends) {
             // Whoever has it is told when it takes the next turn.
             self.touched.insert(before);
@@ -261,7 +261,7 @@ impl<K: Ord + Copy> Streams<K> {
     }
 
     /// A segment of no connection, which may prove that its SYN was answered.
-    fn proves(&mut self, now: Time, ends: Ends, it: &Segment<'_>, (id, terms): (K, Terms)) {
+    fn proves(&mut self, now: Time, ends: Ends, it: &Segment<'_>, id: K, terms: Terms) {
         let answered = self.answered.is_some_and(|at| now.since(at) < ANSWERED);
         let size = answered.then(|| self.numbers.proven(now, &ends, it)).flatten();
         let connection = size.and_then(|size| Connection::proven(now, it, (MSS, size)));

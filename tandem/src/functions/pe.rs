@@ -78,7 +78,7 @@ impl Kind for Pe {
             Some(unread.issue(format!("route_files[{n}]")))
         });
         let keys = key_files(self).filter_map(|file| igp_keys(directory, file).err());
-        let of_bfd = bfd_key_files(self).filter_map(|file| bfd_keys(directory, file).err());
+        let of_bfd = bfd_key_files(self).filter_map(|it| bfd_keys(directory, it.0, it.1).err());
         let keys = keys.chain(of_bfd);
         let bgp = self.bgp.iter().flat_map(|it| {
             let issues = passwords::unusable(&it.group, &it.peer, directory);
@@ -189,7 +189,7 @@ fn settings(section: &Pe, directory: &Path) -> Result<Settings, Issue> {
     }
     let of_bfd = bfd_key_files(section).map(|file| {
         let name = file.1.to_owned();
-        bfd_keys(directory, file).map(|keys| (name, keys))
+        bfd_keys(directory, file.0, file.1).map(|keys| (name, keys))
     });
     let bfd_keys = of_bfd.collect::<Result<_, Issue>>()?;
     Ok(Settings { pe, routes, ospf_keys, isis_keys, bfd_keys, launch })
@@ -226,7 +226,7 @@ fn bfd_key_files(section: &Pe) -> impl Iterator<Item = (String, &str)> {
 }
 
 /// The keys of a file of BFD, likewise.
-fn bfd_keys(directory: &Path, (at, name): (String, &str)) -> Result<BfdAuthentication, Issue> {
+fn bfd_keys(directory: &Path, at: String, name: &str) -> Result<BfdAuthentication, Issue> {
     let text = keys::text(directory, name).map_err(|unusable| {
         let issue = unusable.issue(at.clone());
         let make = "openssl rand -base64 32";

@@ -12,7 +12,8 @@ pub const BATCH_MAX: usize = 256;
 /// Groups that are followed while they are taken apart: afterwards there is one.
 const STEPS_MAX: usize = 4;
 
-/// Where a hop's number leads: a line, the buckets of a group, or two hops of which a guard decides.
+/// Where a hop's number leads: a line, the buckets of a group, or two hops of which a guard
+/// decides.
 ///
 /// ```text
 ///   31 | 30 … 27          | 26 … 0

@@ -61,7 +61,8 @@ pub struct Spec {
     pub long_lived: bool,
 }
 
-/// Policy 1 looks at keys, policy 2 at attributes, policy 3 at nothing: it refuses all. The number is another one when they change.
+/// Policy 1 looks at keys, policy 2 at attributes, policy 3 at nothing: it refuses all. The number
+/// is another one when they change.
 #[derive(Debug, Clone, Copy)]
 struct Rules(u8);
 

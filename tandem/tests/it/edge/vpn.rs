@@ -215,8 +215,8 @@ mpls ldp
 exit
 ";
 
-/// What FRR's kernel would do if it had labels: takes off the outermost one, and sends what is below
-/// to whoever is behind it, as it was told: `label,device,address`.
+/// What FRR's kernel would do if it had labels: takes off the outermost one, and sends what is
+/// below to whoever is behind it, as it was told: `label,device,address`.
 const FORWARDER: &str = "import select, socket, struct, sys
 table = {}
 for word in sys.argv[1:]:
