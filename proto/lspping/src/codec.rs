@@ -107,8 +107,11 @@ fn time(octets: &[u8], at: usize) -> Result<u64, Malformed> {
     Ok(u64::from(long(octets, at)?) << 32 | u64::from(long(octets, at + 4)?))
 }
 
-/// Types, their values, and where these begin, among padded ones from an offset on.
-fn parts(octets: &[u8], begin: usize) -> Result<Vec<(u16, &[u8], usize)>, Malformed> {
+/// A type, its value, and where that begins.
+type Part<'a> = (u16, &'a [u8], usize);
+
+/// The parts of padded octets from an offset on.
+fn parts(octets: &[u8], begin: usize) -> Result<Vec<Part<'_>>, Malformed> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < octets.len() {
         if found.len() == PARTS_MAX {

@@ -127,7 +127,7 @@ impl Labels {
             PING => Wanted::Ping(number("count", PROBES_MAX, COUNT)?),
             _ => Wanted::Trace(number("hops", HOPS_MAX, HOPS)?),
         };
-        if self.entry(to).is_none() {
+        if self.entry(Prefix::new(to.0.into(), to.1)).is_none() {
             return Err(wrong(format!("prefix: no labels lead from here to {whole}")));
         }
         let begins = self.echoes.probes.begin(now, ticket.0, to, wanted);
@@ -135,8 +135,8 @@ impl Labels {
     }
 
     /// The label that packets to a prefix come with here, where labels lead on.
-    fn entry(&self, to: (Ipv4Addr, u8)) -> Option<u32> {
-        let forward = self.forward(Prefix::new(to.0.into(), to.1))?;
+    fn entry(&self, to: Prefix) -> Option<u32> {
+        let forward = self.forward(to)?;
         forward.hops.iter().any(|it| it.label.is_some()).then_some(forward.label)
     }
 
@@ -144,7 +144,7 @@ impl Labels {
     pub(crate) fn probes(&mut self, now: Time, out: &mut Effects) {
         let (sent, over) = self.echoes.probes.tick(now, ntp(now));
         for Send { to, hops, octets } in sent {
-            let Some(label) = self.entry(to) else { continue };
+            let Some(label) = self.entry(Prefix::new(to.0.into(), to.1)) else { continue };
             // One hop is from here to the next router.
             let ttl = u32::from(hops.saturating_add(1));
             let first = (label << 12 | CONTROL << 9 | 1 << 8 | ttl).to_be_bytes();
@@ -152,7 +152,7 @@ impl Labels {
         }
         for Outcome { number, steps } in over {
             let rows: Vec<LspStepRow> =
-                steps.iter().enumerate().map(|it| row(it.0, it.1)).collect();
+                (1..).zip(&steps).map(|(number, it)| row(number, it)).collect();
             out.answer(Ticket(number), Ok(question::value(rows)));
         }
     }
@@ -222,7 +222,7 @@ impl Labels {
     }
 }
 
-fn row(at: usize, step: &Step) -> LspStepRow {
+fn row(number: usize, step: &Step) -> LspStepRow {
     let said = match step.reply {
         None => "no answer".to_owned(),
         Some((_, code, _)) => match Code::of(code) {
@@ -231,7 +231,7 @@ fn row(at: usize, step: &Step) -> LspStepRow {
         },
     };
     LspStepRow {
-        number: at + 1,
+        number,
         hops: Some(step.hops).filter(|it| *it <= HOPS_MAX),
         from: step.reply.map(|it| it.0),
         said,

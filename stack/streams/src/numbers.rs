@@ -3,7 +3,7 @@
 //! proves that it was given (SYN cookies, RFC 4987 §3.6).
 //!
 //! ```text
-//!   cookie | 30 bits of the ends, the SYN's number, a clock of 64 s | 2 bits: what segments carry
+//!   cookie  |  30 bits: ends, the SYN's number, a clock of 64 s  |  2 bits: what segments carry
 //! ```
 
 use crate::packet::Ends;

@@ -186,13 +186,11 @@ interface eth0
  ip ospf network point-to-point
  ip ospf hello-interval 1
  ip ospf dead-interval 5
- ip ospf mtu-ignore
 interface eth1
  ip ospf area 0
  ip ospf network point-to-point
  ip ospf hello-interval 1
  ip ospf dead-interval 5
- ip ospf mtu-ignore
 interface lo
  ip ospf area 0
 router ospf
@@ -252,7 +250,7 @@ fn frr_between(scene: &Scene) -> Peer {
         scene.router.ip(&["link", "set", "dev", device, "mtu", "1600"]).unwrap();
     }
     for device in ["eth0", "eth1"] {
-        peer.host.namespace.ip(&["link", "set", device, "mtu", "1600"]).unwrap();
+        peer.host.namespace.ip(&["link", "set", device, "mtu", "1550"]).unwrap();
     }
     peer
 }
