@@ -19,8 +19,7 @@
 //!   (RFC 5961 §3, §4).
 //! - Segments are signed, and signatures looked at, beside the machine ([`sign`], [`is_signed`]).
 //! - Another process can go on with a connection ([`Position`], [`Connection::resume`]), and until
-//!   it
-//!   has what passes nothing of that is acknowledged, and nothing leaves.
+//!   it has what passes nothing of that is acknowledged, and nothing leaves.
 //! - What waits is bounded in octets in both directions, and so is how often it is sent again.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
