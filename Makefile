@@ -47,8 +47,7 @@ setup-python: setup
 	  --root-user-action=ignore --no-deps --upgrade --target $(PYTHON_PEERS) $$peer || exit 1; \
 	  fi; done
 
-.PHONY: demo package test test-long lint deny fuzz setup setup-python setup-build setup-demo setup-package \
-	console build clean format xtask
+.PHONY: demo package test test-long lint deny fuzz setup setup-python setup-build setup-demo setup-package console build clean
 .DEFAULT_GOAL := build
 
 setup: PACKAGES = $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(PACKAGE_PACKAGES) $(TEST_PACKAGES)
@@ -121,18 +120,10 @@ deny: $(if $(shell command -v cargo-deny),,target/tools/bin/cargo-deny)
 fuzz: setup
 	@$(CARGO) xtask fuzz --seconds $(SECONDS) $(TARGETS)
 
-format:
+# Set-up of the peers, lints and the end-to-end run stand beside what waits (xtask/src/test).
+test: setup-build console
 	@echo "== test: rustfmt"
 	@$(CARGO) fmt --all --check
-
-xtask:
-	@echo "== xtask: build"
-	@$(CARGO) build --quiet --package xtask
-
-# Set-up of the peers, lints and the end-to-end run stand beside what waits (xtask/src/test), and
-# what that needs is built at once.
-test: setup-build
-	@$(MAKE) --no-print-directory --jobs console format xtask
 	@$(CARGO) xtask test
 
 test-long: setup console

@@ -14,17 +14,11 @@ const STEP_MAX: Duration = Duration::from_secs(240);
 
 /// Runs every step; the first failure ends it.
 pub fn run(binary: &Path) -> Result<()> {
+    let binary = binary.canonicalize().with_context(|| format!("{}", binary.display()))?;
     for scene in ["sbc", "rr", "pe", "ss7", "sbc"] {
         let name = format!("tandem demo {scene}, without a terminal");
-        step(&name, || command(binary, &["demo", scene]))?;
+        step(&name, || command(&binary, &["demo", scene]))?;
     }
-    after_tests(binary)
-}
-
-/// Runs every step but the scenes, which the tests of this binary have played
-/// (`tandem/tests/it/demo.rs`).
-pub fn after_tests(binary: &Path) -> Result<()> {
-    let binary = binary.canonicalize().with_context(|| format!("{}", binary.display()))?;
     // A rate that the program of the tests reaches beside whatever else the machine does; the
     // experiment itself has 1,000 calls/s too.
     step("SIPp through the SSC at 200 calls/s with 2 % lost, every call in the SAS", || {

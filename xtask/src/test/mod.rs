@@ -1,18 +1,17 @@
-//! `cargo xtask test`: set-up, lints, every test of the workspace and the end-to-end run, in three
+//! `cargo xtask test`: set-up, lints, every test of the workspace and the end-to-end run, in two
 //! lanes.
 //!
 //! | lane | what stands in it | how it runs |
 //! |---|---|---|
-//! | sites | after the set-up, programs whose tests start `tandem`, end to end | in turn |
-//! | IO | set-up, the console's tests, other programs of floors with IO | in turn |
+//! | first | set-up, the console's tests, test programs of floors with IO, end to end | in turn |
 //! | idle | build, clippy, examples of the docs, programs of floors without IO | `SCHED_IDLE` |
 //!
-//! The first two lanes mostly wait; the idle one has what they leave of the cores. What that runs
-//! takes no clock, so that it does not matter how long it waits. A test program runs as soon as it
-//! is built, beside the build of the others. Tests of the first two lanes drive real programs on
-//! real sockets, and a machine that is busy elsewhere for a second can end one: a few failures are
-//! run once more, each by itself. What fails again fails the command, what passes is named at the
-//! end, because a test that depends on its neighbours is to be mended.
+//! The first lane mostly waits; the idle one has what it leaves of the cores. What that runs takes
+//! no clock, so that it does not matter how long it waits. A test program of the first lane runs as
+//! soon as it is built, beside the build of the others. Tests of the first lane drive real
+//! programs on real sockets, and a machine that is busy elsewhere for a second can end one: a few
+//! failures are run once more, each by itself. What fails again fails the command, what passes is
+//! named at the end, because a test that depends on its neighbours is to be mended.
 
 mod job;
 mod programs;
@@ -21,7 +20,6 @@ use crate::end_to_end;
 use anyhow::{Result, ensure};
 use job::{Failed, Job};
 use programs::{Lane, Program};
-use std::mem::take;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock};
@@ -56,16 +54,13 @@ pub fn run(wanted: &[&str]) -> Result<()> {
     let began = Instant::now();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root");
     let (failures, tandem) = (Mutex::default(), OnceLock::new());
-    let run = &Run { root, wanted, failures, tandem };
-    let ((to_sites, sites), (to_io, io)) = (channel(), channel());
+    let run = Run { root, wanted, failures, tandem };
+    let (send, built) = channel();
     std::thread::scope(|scope| {
-        scope.spawn(|| run.idle_lane([to_sites, to_io]));
-        if run.set_up() {
-            scope.spawn(move || run.io_lane(&io));
-            run.sites_lane(&sites);
-        }
+        scope.spawn(|| run.idle_lane(send));
+        run.first_lane(&built);
     });
-    let Failures { jobs, tests } = take(&mut *run.failures.lock().expect("no lane panics"));
+    let Failures { jobs, tests } = run.failures.into_inner().expect("no lane panics");
     let verdict = again(&tests);
     println!("== test: {} s in all", began.elapsed().as_secs());
     ensure!(jobs.is_empty(), "failed: {}", jobs.join(", "));
@@ -81,48 +76,33 @@ impl Run<'_> {
         self.is_all() || self.wanted.iter().any(|word| program.name.contains(word))
     }
 
-    /// Installs what tests hold Tandem against, beside the build, which needs none of it: these
-    /// packages take minutes to arrive.
-    fn set_up(&self) -> bool {
-        if !self.is_all() {
-            return true;
-        }
-        println!("== test: set-up of the peers, beside the build");
-        let words = ["--no-print-directory", "setup", "setup-python"];
-        self.job(&Job::new("set-up", "make").words(words).within(self.root.to_owned()))
-    }
-
-    /// What waits for real programs of others.
-    fn io_lane(&self, built: &Receiver<Program>) {
+    /// What waits for real programs. `built` ends when all programs are there.
+    fn first_lane(&self, built: &Receiver<Program>) {
         if self.is_all() {
+            println!("== test: set-up of the peers, beside the build");
+            // Beside the build, which needs none of these packages: they take minutes to arrive.
+            let words = ["--no-print-directory", "setup", "setup-python"];
+            if !self.job(&Job::new("set-up", "make").words(words).within(self.root.to_owned())) {
+                return;
+            }
             // Not `npm test`: it builds the console once more, and cargo all that it is part of.
             let console = Job::new("console", "npm").words(["run", "--silent", "verify"]);
             self.job(&console.within(self.root.join("console")));
         }
-        self.programs(built);
-    }
-
-    /// What waits for `tandem`, of which one program at a time has the addresses of the loopback.
-    fn sites_lane(&self, built: &Receiver<Program>) {
-        self.programs(built);
+        for program in built.iter().take_while(|_| !matches!(self.tandem.get(), Some(None))) {
+            self.program(&program);
+        }
         if let (true, Some(Some(tandem))) = (self.is_all(), self.tandem.get()) {
             println!("== test: end to end, with SIPp, Chromium and the program of the tests");
-            if let Err(error) = end_to_end::after_tests(tandem) {
+            if let Err(error) = end_to_end::run(tandem) {
                 println!("== test: end to end: FAILED: {error:#}");
                 self.failed("end to end");
             }
         }
     }
 
-    /// Runs programs as they are built, until all are there.
-    fn programs(&self, built: &Receiver<Program>) {
-        for program in built.iter().take_while(|_| !matches!(self.tandem.get(), Some(None))) {
-            self.program(&program);
-        }
-    }
-
     /// What takes no clock: it builds, then looks at what was built.
-    fn idle_lane(&self, [sites, io]: [Sender<Program>; 2]) {
+    fn idle_lane(&self, first: Sender<Program>) {
         let began = Instant::now();
         let (mut count, mut idle) = (0, Vec::new());
         println!("== test: building the test programs");
@@ -131,9 +111,8 @@ impl Run<'_> {
             match program.lane {
                 _ if !self.wants(&program) => {}
                 Lane::Idle => idle.push(program),
-                // Nobody takes them where the set-up has failed.
-                Lane::Sites => drop(sites.send(program)),
-                Lane::Io => drop(io.send(program)),
+                // The first lane ends after this one.
+                Lane::First => first.send(program).expect("the first lane takes it"),
             }
         });
         let tandem = tandem.inspect_err(|error| {
@@ -142,7 +121,7 @@ impl Run<'_> {
         });
         let is_built = tandem.is_ok();
         self.tandem.set(tandem.ok()).expect("it is built once");
-        drop((sites, io));
+        drop(first);
         if is_built {
             println!("== test: {count} programs, built in {} s", began.elapsed().as_secs());
             let jobs = idle_jobs(self.root).into_iter().filter(|_| self.is_all());

@@ -14,11 +14,9 @@ const WITHOUT_IO: [&str; 5] = ["kit", "proto", "plane", "stack", "nf"];
 /// Beside what a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// One after another; their tests start `tandem`.
-    Sites,
-    /// One after another, beside those.
-    Io,
-    /// On what the others leave.
+    /// One after another, with the cores for itself.
+    First,
+    /// On what the first lane leaves.
     Idle,
 }
 
@@ -41,10 +39,14 @@ impl Program {
             .within(self.folder.clone())
             .variable("CARGO_MANIFEST_DIR", self.folder.as_os_str())
             .variable("CARGO", &cargo());
-        match self.lane == Lane::Sites {
+        match self.starts_tandem() {
             true => job.variable("RUST_TEST_THREADS", OsStr::new(&waiting_tests().to_string())),
             false => job,
         }
+    }
+
+    fn starts_tandem(&self) -> bool {
+        self.name.starts_with("-p tandem ")
     }
 
     /// The program of a line of cargo's, if it says that one was built.
@@ -68,11 +70,7 @@ impl Program {
         let is_idle = floor.is_some_and(|floor| WITHOUT_IO.contains(&floor));
         Some(Self {
             name: format!("-p {package} {select}"),
-            lane: match package {
-                "tandem" => Lane::Sites,
-                _ if is_idle => Lane::Idle,
-                _ => Lane::Io,
-            },
+            lane: if is_idle { Lane::Idle } else { Lane::First },
             executable: executable.into(),
             folder: folder.to_owned(),
         })
@@ -131,7 +129,7 @@ impl Order {
         self.tandem = self.tandem.take().or_else(|| people_run(line));
         self.waiting.extend(Program::read(line));
         let has_tandem = self.tandem.is_some();
-        self.waiting.extract_if(.., |it| has_tandem || it.lane != Lane::Sites).collect()
+        self.waiting.extract_if(.., |program| has_tandem || !program.starts_tandem()).collect()
     }
 }
 
@@ -161,7 +159,7 @@ mod tests {
         let rr = Program::read(&rr).unwrap();
         assert_eq!((rr.name.as_str(), rr.lane), ("-p tandem-rr --test it", Lane::Idle));
         let xtask = Program::read(&line("path+file:///t/xtask#0.1.0", "/t/xtask", "lib")).unwrap();
-        assert_eq!((xtask.name.as_str(), xtask.lane), ("-p xtask --lib", Lane::Io));
+        assert_eq!((xtask.name.as_str(), xtask.lane), ("-p xtask --lib", Lane::First));
         let mut library = line("path+file:///t/nf/rr#tandem-rr@0.1.0", "/t/nf/rr", "lib");
         library["executable"] = Value::Null;
         assert_eq!(Program::read(&library), None);

@@ -25,7 +25,8 @@ fn a_neighbour_that_falls_silent_is_lost_after_three_intervals_of_bfd() {
     world.run(Duration::from_millis(1_000));
     assert_eq!(hop(&world), 3, "by the other way");
     let alarms = world.at(0).alarms(world.now);
-    let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
+    let [alarm, session] = &alarms[..] else { panic!("{alarms:?}") };
+    assert_eq!((&*session.name, &*session.subject), ("bfd-neighbour-lost", "w0 10.0.0.2"));
     assert_eq!((&*alarm.name, &*alarm.subject), ("igp-adjacency-lost", "w0 10.0.0.2"));
     assert!(alarm.text.ends_with("its BFD session went down"), "{}", alarm.text);
     world.wires[0].passes = true;
