@@ -29,6 +29,7 @@ fn link(at: u8) -> Vec<Program> {
         mtu: 1_500,
         mac: None,
         mpls: true,
+        transit_only: false,
         urpf: Urpf::Off,
         proxy_arp: false,
         directed_broadcast: false,

@@ -104,7 +104,7 @@ fn long(octets: &[u8], at: usize) -> Result<u32, Malformed> {
 }
 
 fn time(octets: &[u8], at: usize) -> Result<u64, Malformed> {
-    Ok(u64::from(long(octets, at)?) << 32 | u64::from(long(octets, at + 4)?))
+    Ok((u64::from(long(octets, at)?) << 32) | u64::from(long(octets, at + 4)?))
 }
 
 /// A type, its value, and where that begins.

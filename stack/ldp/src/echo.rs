@@ -83,7 +83,7 @@ pub const QUESTIONS: [Question; 2] = [
 /// A time as NTP writes it.
 fn ntp(now: Time) -> u64 {
     let (seconds, nanos) = (now.as_nanos() / 1_000_000_000, now.as_nanos() % 1_000_000_000);
-    (seconds + NTP_S) << 32 | (nanos << 32) / 1_000_000_000
+    ((seconds + NTP_S) << 32) | ((nanos << 32) / 1_000_000_000)
 }
 
 /// The first label of a packet whose time ended, and what is below all of them.

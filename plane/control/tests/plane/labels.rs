@@ -334,7 +334,10 @@ fn what_asks_for_the_end_of_a_path_goes_up_where_its_labels_end_and_ldp_is_spoke
     let left = world.send(0, &expired);
     assert_eq!((left.punted.len(), left.sent.len()), (1, 0));
     assert_eq!(left.punted[0], expired[14..], "with its label");
-    assert_eq!(world.send(0, &ethernet(0, 0x0800, &request)).punted, [request.clone()]);
+    assert_eq!(
+        world.send(0, &ethernet(0, 0x0800, &request)).punted,
+        std::slice::from_ref(&request)
+    );
     for packet in [&other_port, &elsewhere] {
         let left = world.send(0, &ethernet(0, 0x0800, packet));
         assert_eq!(left.punted.len(), 0, "{left:?}");

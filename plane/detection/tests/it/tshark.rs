@@ -19,7 +19,7 @@ fn tshark_reads_packets_of_the_workers_without_a_complaint() {
     let mut frames = Vec::new();
     for _ in 0..400 {
         world.run(ms(10));
-        frames.extend(world.seen.drain(..));
+        frames.append(&mut world.seen);
     }
     assert_eq!((world.states(1), world.states(2)), (["Up", "Up"], ["Up", "Up"]));
     let folder = tempfile::tempdir().unwrap();

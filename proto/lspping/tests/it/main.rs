@@ -99,7 +99,10 @@ fn path(probes: &mut Probes, routers: u8, silent: &[u8], time: Duration) -> Vec<
     panic!("it does not end");
 }
 
-fn seen(steps: &[Step]) -> Vec<(u8, Option<(u8, u8, u64)>)> {
+/// Who answered, with which code, after how long.
+type Seen = (u8, u8, u64);
+
+fn seen(steps: &[Step]) -> Vec<(u8, Option<Seen>)> {
     let reply = |it: (Ipv4Addr, u8, Duration)| (it.0.octets()[3], it.1, it.2.as_millis() as u64);
     steps.iter().map(|it| (it.hops, it.reply.map(reply))).collect()
 }
