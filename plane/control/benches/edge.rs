@@ -2,6 +2,7 @@
 //! over it are on their backups.
 
 #![allow(missing_docs, reason = "the macros of criterion make public items")]
+#![allow(clippy::disallowed_methods, reason = "it measures")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use nodes::Program;

@@ -243,6 +243,12 @@ impl Vpn {
         core.has_changes(self.reader) || !self.touched.is_empty()
     }
 
+    /// Whether a VRF has routes that were chosen since [`Vpn::work`] read them.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        self.vrfs.values().any(|vrf| vrf.rib.has_changes(vrf.reader))
+    }
+
     /// What VRFs were refused is judged anew when they have room for it: an eighth of what they may
     /// have, so that routes around the limit cost no walk each time.
     fn relieve(&mut self, core: &mut Rib) {

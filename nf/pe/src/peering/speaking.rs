@@ -467,7 +467,8 @@ impl Speaking {
                 it.speaker.send_updates(now, peer, bytes, updates.into(), &mut it.wanted);
             }
         }
-        self.has_work = has_work;
+        // What went with a customer is chosen by this very work, and other edges hear of it.
+        self.has_work = has_work || self.vrfs.has_changes();
         self.has_news = true;
     }
 

@@ -252,6 +252,11 @@ impl Vrfs {
         self.vpn.work(core, budget)
     }
 
+    /// Whether other edges were not told of all that tables chose.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.vpn.has_changes()
+    }
+
     /// Finds out how next hops of customers are reached, and reads what tables chose; whether
     /// there is more.
     pub(crate) fn learn(&mut self) -> bool {
