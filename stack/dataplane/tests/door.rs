@@ -47,7 +47,7 @@ impl Answerer {
         self.door.send(out, of_feature(FLOOD), |b| b.extend_from_slice(packet));
         self.door.send(out, of_feature(9), |b| b.extend_from_slice(packet));
         self.door.send(out, PacketTo::Interface(u32::MAX), |b| b.extend_from_slice(&frame));
-        self.door.send(out, PacketTo::Vrf(u32::MAX), |b| b.extend_from_slice(packet));
+        self.door.send(out, PacketTo::Vrf(u32::MAX - 7), |b| b.extend_from_slice(packet));
     }
 }
 
