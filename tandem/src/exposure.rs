@@ -44,10 +44,10 @@ pub fn exposures(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
 /// What the author of a site may want to know although nothing is open.
 pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let doors = site.listen_addresses();
+    let listen_addresses = site.listen_addresses();
     for Section { path, inner, .. } in site.sections() {
         found.extend(inner.advice().into_iter().map(|issue| issue.under(&path)));
-        let unheard = inner.head().capture.and_then(|to| unheard(to, &doors));
+        let unheard = inner.head().capture.and_then(|to| unheard(to, &listen_addresses));
         found.extend(unheard.map(|issue| issue.under(&path)));
     }
     found.extend(anchored::unheard(&site.ssc, &site.msc));
@@ -58,11 +58,12 @@ pub fn advice(file: &Path, text: &str, site: &Site) -> Vec<Diagnostic> {
 
 /// What the site needs of the machine, or of who runs it, and is not there.
 fn needs(site: &Site, found: &mut Vec<Issue>) {
-    let doors = site.listen_addresses().into_iter();
-    let low = doors.filter(|door| (1..PORT_OPEN_TO_ALL).contains(&door.address.port()));
-    for door in low.take(1) {
-        let reason = format!("port {} is below {PORT_OPEN_TO_ALL}", door.address.port());
-        need::note(Need::Capability(NET_BIND_SERVICE), &reason, &door.path, found);
+    let listen_addresses = site.listen_addresses().into_iter();
+    let low = listen_addresses
+        .filter(|listen_address| (1..PORT_OPEN_TO_ALL).contains(&listen_address.address.port()));
+    for listen_address in low.take(1) {
+        let reason = format!("port {} is below {PORT_OPEN_TO_ALL}", listen_address.address.port());
+        need::note(Need::Capability(NET_BIND_SERVICE), &reason, &listen_address.path, found);
     }
     for Section { path, inner, .. } in site.sections() {
         for (at, need, reason) in inner.needs() {
@@ -121,10 +122,10 @@ pub fn capture(to: &str) -> Option<Issue> {
 }
 
 /// Messages that go to a port of this machine where nobody listens, and of this site nobody will.
-fn unheard(to: &str, doors: &[ListenAddress]) -> Option<Issue> {
+fn unheard(to: &str, listen_addresses: &[ListenAddress]) -> Option<Issue> {
     let collector = functions::listen("capture".to_owned(), to)?;
     let is_near = collector.address.ip().to_canonical().is_loopback();
-    let is_own = doors.iter().any(|door| door.conflicts(&collector));
+    let is_own = listen_addresses.iter().any(|listen_address| listen_address.conflicts(&collector));
     if !is_near || is_own || collector.try_bind().is_err() {
         return None;
     }
@@ -370,7 +371,7 @@ mod tests {
             listen = [\"tls:127.0.0.1:5061\"]\n[ssc.realm.tls]\n";
         let media = "[[ssc]]\nname = \"ssc1\"\n[[ssc.media.controller]]\nname = \"m\"\n\
             address = \"127.0.0.1:2970\"\n[ssc.media.controller.tls]\n";
-        let door = "[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n[[sgc.application]]\n\
+        let tcap = "[[sgc]]\nname = \"stp\"\npoint_codes = [\"2-100-1\"]\n[[sgc.application]]\n\
             name = \"hlr\"\nsubsystem = \"hlr\"\nlisten = [\"tls:127.0.0.1:7701\"]\n\
             [sgc.application.tls]\n";
         let sms = "[[ipsmgw]]\nname = \"sms1\"\nnumber = \"447700000099\"\n\
@@ -386,7 +387,7 @@ mod tests {
         let sites = [
             (realm, "ssc[0].realm[0].tls.key"),
             (media, "ssc[0].media.controller[0].tls.key"),
-            (door, "sgc[0].application[0].tls.key"),
+            (tcap, "sgc[0].application[0].tls.key"),
             (&format!("{sms}[ipsmgw.tls]\n"), "ipsmgw[0].tls.key"),
             (&diameter, "ipsmgw[0].diameter.tls.key"),
             (&link, "ipsmgw[0].link[0].tls.key"),

@@ -12,16 +12,20 @@ use std::thread;
 /// Everything that hinders; `directory` is the site's, `own` are addresses that the running site
 /// holds itself.
 pub fn probe(site: &Site, directory: &Path, own: &[ListenAddress]) -> Vec<Issue> {
-    hindrances(site, directory, |door| {
-        if own.iter().any(|held| held.conflicts(door)) { Ok(()) } else { door.try_bind() }
+    hindrances(site, directory, |listen_address| {
+        if own.iter().any(|held| held.conflicts(listen_address)) {
+            Ok(())
+        } else {
+            listen_address.try_bind()
+        }
     })
 }
 
 /// The same but for ports, which the site holds itself: it runs.
 pub fn probe_beside(site: &Site, directory: &Path) -> Vec<Issue> {
-    hindrances(site, directory, |door| {
-        let any = SocketAddr::new(door.address.ip(), 0);
-        ListenAddress { address: any, ..door.clone() }.try_bind()
+    hindrances(site, directory, |listen_address| {
+        let any = SocketAddr::new(listen_address.address.ip(), 0);
+        ListenAddress { address: any, ..listen_address.clone() }.try_bind()
     })
 }
 
@@ -33,10 +37,12 @@ fn hindrances(
     let addresses = site.listen_addresses();
     // An address of the active node of a pair is bound ahead of its coming.
     let sections = site.sections();
-    let is_ahead =
-        |door: &&ListenAddress| sections.iter().any(|it| it.inner.head().awaits(door.address.ip()));
-    let others = addresses.iter().filter(|door| !is_ahead(door));
-    let mut issues: Vec<Issue> = others.filter_map(|door| bind(door).err()).collect();
+    let is_ahead = |listen_address: &&ListenAddress| {
+        sections.iter().any(|it| it.inner.head().awaits(listen_address.address.ip()))
+    };
+    let others = addresses.iter().filter(|listen_address| !is_ahead(listen_address));
+    let mut issues: Vec<Issue> =
+        others.filter_map(|listen_address| bind(listen_address).err()).collect();
     // An address that lacks is said once, not for each of its ports.
     let mut said = BTreeSet::new();
     issues.retain(|issue| said.insert(issue.what.clone()));

@@ -200,19 +200,19 @@ fn control(oam: &mut Oam, site: &str, directory: &Path) -> Option<(ControlSocket
     let named = directory.join(CONTROL);
     // One that a crash has left names a place that may be somebody else's by now.
     let _ = fs::remove_file(&named);
-    let opened = ControlSocket::open(site).and_then(|(door, listener)| {
+    let opened = ControlSocket::open(site).and_then(|(socket, listener)| {
         let owner = Owner { user: own_user(), name: driver::privilege::acting() };
         oam.serve_local(listener, owner)?;
-        config::write_atomic(&named, door.path().as_os_str().as_encoded_bytes())?;
-        Ok(door)
+        config::write_atomic(&named, socket.path().as_os_str().as_encoded_bytes())?;
+        Ok(socket)
     });
     match opened {
-        Ok(door) => {
-            tracing::info!(target: "site", path = %door.path().display(), "the control socket");
-            if let Some(why) = local::doubt(door.path()) {
+        Ok(socket) => {
+            tracing::info!(target: "site", path = %socket.path().display(), "the control socket");
+            if let Some(why) = local::doubt(socket.path()) {
                 tracing::warn!(target: "site", "{why}");
             }
-            Some((door, named))
+            Some((socket, named))
         }
         Err(error) => {
             tracing::warn!(target: "site", %error, "no control socket: ctl needs --site or --url");

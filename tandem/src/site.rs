@@ -162,9 +162,9 @@ impl config::Site for Site {
             addresses.push(ListenAddress { path: "oam.listen".into(), datagram: false, address });
         }
         for section in self.sections() {
-            let under = |door: ListenAddress| ListenAddress {
-                path: format!("{}.{}", section.path, door.path),
-                ..door
+            let under = |listen_address: ListenAddress| ListenAddress {
+                path: format!("{}.{}", section.path, listen_address.path),
+                ..listen_address
             };
             addresses.extend(section.inner.listens().into_iter().map(under));
         }

@@ -192,9 +192,9 @@ fn issue(section: &Section<'_>, error: ReconfigureError) -> Issue {
     match error {
         ReconfigureError::Runtime(RuntimeError::Bind { listen, source, .. }) => {
             let mut listens = section.inner.listens().into_iter();
-            let door = listens.find(|door| door.address == listen);
+            let listen_address = listens.find(|listen_address| listen_address.address == listen);
             let unnamed = ListenAddress { path: String::new(), datagram: false, address: listen };
-            door.unwrap_or(unnamed).refusal(&source).under(path)
+            listen_address.unwrap_or(unnamed).refusal(&source).under(path)
         }
         ReconfigureError::Restart(key) => {
             Issue::new(format!("{path}.{key}"), error.to_string(), "")

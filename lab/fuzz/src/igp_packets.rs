@@ -2,7 +2,7 @@
 //! whole packets of IPv4 and frames from anybody, and those of a neighbour with a header that
 //! holds. Nothing panics, and the deadline stays ahead.
 
-use dataplane::PacketDoor;
+use dataplane::PacketChannel;
 use forwarder::ToPackets;
 use igp::config::{Area, Bfd, Interface, Isis, KeyChains, Ospf};
 use igp::ip4::{Head, UDP, udp, write};
@@ -12,7 +12,7 @@ use runtime::{ChannelEvent, Effects, PacketRecord, PortId};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-const DOOR: PortId = PortId(2);
+const PACKET_CHANNEL: PortId = PortId(2);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 5);
@@ -57,11 +57,11 @@ fn router(now: Time, ospf: Ospf, isis: Isis) -> Router {
         ToPackets { socket: "/none".into(), keys: None, classes: classes.clone(), epoch: None };
     let function = "pe".to_owned();
     let start = Start { now, random: [7; 32], function, restarts: Vec::new() };
-    let mut made = Router::new(start, classes, PacketDoor::new(now, DOOR, to));
+    let mut made = Router::new(start, classes, PacketChannel::new(now, PACKET_CHANNEL, to));
     let mut out = Effects::default();
     made.tick(now, &mut out);
-    made.step(now, DOOR, ChannelEvent::Up, &mut out);
-    made.step(now, DOOR, ChannelEvent::Message(&[]), &mut out);
+    made.step(now, PACKET_CHANNEL, ChannelEvent::Up, &mut out);
+    made.step(now, PACKET_CHANNEL, ChannelEvent::Message(&[]), &mut out);
     let around = Surroundings { links: vec![link()], externals: Vec::new() };
     made.configure(now, &sections, &around, &mut out);
     made
@@ -94,7 +94,7 @@ pub fn run(octets: &[u8]) {
         let record = PacketRecord { interface, class, ..Default::default() };
         let packet = packet(first, piece);
         let mut out = Effects::default();
-        router.step(now, DOOR, ChannelEvent::Packet(record, &packet), &mut out);
+        router.step(now, PACKET_CHANNEL, ChannelEvent::Packet(record, &packet), &mut out);
         now += Duration::from_millis(u64::from(first));
         router.tick(now, &mut out);
         assert!(router.deadline().is_none_or(|at| at > now));

@@ -4,7 +4,7 @@
 
 use crate::script::Script;
 use handset::{Carrier, Config, Handset, Home, Packet, Subscriber};
-use ims::{Access, Door, Ipsec, Leaving, Realm, Settings, Verdict};
+use ims::{Access, Ipsec, Leaving, Listener, Realm, Settings, Verdict};
 use machine::{Duration, Time};
 use runtime::{Flow, PortId, Transport};
 use secagree::Preference;
@@ -33,16 +33,16 @@ struct World {
 
 fn settings() -> Settings {
     let (is_tls, is_known) = (false, true);
-    let door = |port, is_protected| {
+    let listener = |port, is_protected| {
         let is_inside = port == INSIDE;
-        Door { port, ip: PCSCF, is_protected, is_tls, is_inside, is_known }
+        Listener { port, ip: PCSCF, is_protected, is_tls, is_inside, is_known }
     };
     let section = Ipsec { under_way_max: UNDER_WAY_MAX, sets_max: 32, ..Ipsec::default() };
     let address =
         ipsec::Address { ip: PCSCF, raw: RAW, bypass: false, in_udp: Some((IN_UDP, 4_500)) };
-    let doors = vec![door(CLEAR, false), door(PROTECTED, true), door(INSIDE, true)];
+    let listeners = vec![listener(CLEAR, false), listener(PROTECTED, true), listener(INSIDE, true)];
     let name = "access".to_owned();
-    Settings { realms: vec![Realm { name, section, doors, addresses: vec![address] }] }
+    Settings { realms: vec![Realm { name, section, listeners, addresses: vec![address] }] }
 }
 
 /// Runs one input: what happens, step by step.

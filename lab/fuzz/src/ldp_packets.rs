@@ -2,7 +2,7 @@
 //! IPv4 from anybody, datagrams and segments of a neighbour whose checksums hold. Nothing panics,
 //! the deadline stays ahead.
 
-use dataplane::PacketDoor;
+use dataplane::PacketChannel;
 use forwarder::ToPackets;
 use igp::Link;
 use igp::ip4::{Head, TCP, UDP, udp, write};
@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tcp::{Flags, Segment};
 
-const DOOR: PortId = PortId(3);
+const PACKET_CHANNEL: PortId = PortId(3);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 646;
@@ -25,11 +25,11 @@ fn labels(now: Time) -> Option<Labels> {
     let section: Arc<Ldp> = Arc::new(serde_json::from_str(text).ok()?);
     let to = ToPackets { socket: "/none".into(), keys: None, classes: classes(), epoch: None };
     let start = Start { now, random: [7; 32], function: "pe".to_owned(), is_upper: false };
-    let mut made = Labels::new(start, section.clone(), PacketDoor::new(now, DOOR, to));
+    let mut made = Labels::new(start, section.clone(), PacketChannel::new(now, PACKET_CHANNEL, to));
     let mut out = Effects::default();
     made.tick(now, &mut out);
-    made.step(now, DOOR, ChannelEvent::Up, &mut out);
-    made.step(now, DOOR, ChannelEvent::Message(&[]), &mut out);
+    made.step(now, PACKET_CHANNEL, ChannelEvent::Up, &mut out);
+    made.step(now, PACKET_CHANNEL, ChannelEvent::Message(&[]), &mut out);
     let link = Link {
         name: "w".to_owned(),
         index: 1,
@@ -91,7 +91,7 @@ pub fn run(octets: &[u8]) {
         let record = PacketRecord { interface, ..Default::default() };
         let packet = packet(first, piece);
         let mut out = Effects::default();
-        labels.step(now, DOOR, ChannelEvent::Packet(record, &packet), &mut out);
+        labels.step(now, PACKET_CHANNEL, ChannelEvent::Packet(record, &packet), &mut out);
         now += Duration::from_millis(u64::from(first));
         labels.tick(now, &mut out);
         assert!(labels.deadline().is_none_or(|at| at > now));

@@ -134,8 +134,8 @@ impl World {
             return;
         }
         let node = &mut self.nodes[*to];
-        let door = if *from == ARBITER { &mut node.votes.1 } else { &mut node.peer.1 };
-        let plain = door.open(self.now, bytes, &mut answer).map(<[u8]>::to_vec);
+        let verifier = if *from == ARBITER { &mut node.votes.1 } else { &mut node.peer.1 };
+        let plain = verifier.open(self.now, bytes, &mut answer).map(<[u8]>::to_vec);
         assert!(may_be_heard || plain.is_err(), "a node heard what nobody sealed");
         if !answer.is_empty() {
             self.depart(*to, *from, answer);

@@ -1,4 +1,4 @@
-//! Thousands of phones in one process: a few addresses, one doorway of ESP for all of them.
+//! Thousands of phones in one process: a few addresses, one endpoint of ESP for all of them.
 //!
 //! ```text
 //!  phone 0, 4, 8 … ─┐

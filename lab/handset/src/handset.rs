@@ -1,4 +1,4 @@
-//! One phone with a doorway of its own.
+//! One phone with an endpoint of its own.
 
 use crate::phone::Agreed;
 use crate::phone::{Phone, Ports, Turn, is_answer_to_register};

@@ -7,7 +7,7 @@
 //!    └────── ESP, clear ←──
 //! ```
 //! Time is an argument and packets are octets, so that they stand in a simulated world. A [`Fleet`]
-//! is thousands of them behind a few addresses and one doorway of ESP.
+//! is thousands of them behind a few addresses and one endpoint of ESP.
 #![forbid(unsafe_code)]
 
 mod fleet;

@@ -1,4 +1,4 @@
-//! What a phone does with registrations, agreements and messages; the doorway of ESP that it uses
+//! What a phone does with registrations, agreements and messages; the endpoint of ESP that it uses
 //! may be one of its own ([`crate::Handset`]) or that of many phones ([`crate::Fleet`]).
 
 use crate::text::{Draw, Register, Subscriber, line, transport};
@@ -155,7 +155,7 @@ pub(crate) struct Ports {
     pub in_udp: PortId,
 }
 
-/// A turn of a phone: the time, the doorway of ESP, and what leaves.
+/// A turn of a phone: the time, the endpoint of ESP, and what leaves.
 pub(crate) struct Turn<'a> {
     pub now: Time,
     pub esp: &'a mut Endpoint,
@@ -164,7 +164,7 @@ pub(crate) struct Turn<'a> {
     pub out: &'a mut Vec<Packet>,
 }
 
-/// A phone without its doorway.
+/// A phone without its endpoint.
 #[derive(Debug)]
 pub(crate) struct Phone {
     config: Config,

@@ -54,12 +54,12 @@ impl Signalling {
             ..PortSpec::default()
         };
         let ports = vec![port(CALLER, "caller", caller), port(ANSWERER, "answerer", answerer)];
-        let door =
+        let endpoint =
             |port, local, remote| Endpoint { port, transport: Transport::Udp, local, remote };
         let config = LoadConfig {
             ladder: Arc::new(Ladder::built_in("SIP")?),
-            callers: vec![door(CALLER, caller, access)],
-            answerers: vec![door(ANSWERER, answerer, answerer)],
+            callers: vec![endpoint(CALLER, caller, access)],
+            answerers: vec![endpoint(ANSWERER, answerer, answerer)],
             capture: None,
             descriptions: Some(book),
         };

@@ -71,7 +71,7 @@ impl Nodes {
         let ports = |count: usize| -> anyhow::Result<Vec<SocketAddr>> {
             (0..count).map(|_| peers::free_port(here)).collect()
         };
-        let (sip, doors) = (ports(count)?, ports(count)?);
+        let (sip, links) = (ports(count)?, ports(count)?);
         let start = |name: &str, core: usize, sections: &str| -> anyhow::Result<Site> {
             let directory = scratch.path().join(name);
             let var = directory.join("var");
@@ -84,10 +84,10 @@ impl Nodes {
             let text = SiteFile::new(name, &directory, api).with(sections).text();
             Site::start(&spec, &text, api)
         };
-        let signalling = start("stp", 0, &signalling(&doors))?;
-        let each = sip.iter().zip(&doors).enumerate();
-        let gateways = each.map(|(node, (sip, door))| {
-            start(&format!("sms{node}"), 1, &gateway(node, *sip, *door, core))
+        let signalling = start("stp", 0, &signalling(&links))?;
+        let each = sip.iter().zip(&links).enumerate();
+        let gateways = each.map(|(node, (sip, link))| {
+            start(&format!("sms{node}"), 1, &gateway(node, *sip, *link, core))
         });
         let gateways = gateways.collect::<anyhow::Result<_>>()?;
         let directory = scratch.path().to_owned();
@@ -141,13 +141,13 @@ impl Nodes {
 }
 
 /// The section of a gateway.
-fn gateway(node: usize, sip: SocketAddr, door: SocketAddr, core: SocketAddr) -> String {
+fn gateway(node: usize, sip: SocketAddr, link: SocketAddr, core: SocketAddr) -> String {
     let subsystem = usize::from(GATEWAY_SUBSYSTEM) + node;
     format!(
         "\n[[ipsmgw]]\nname = \"sms\"\nmode = \"gateway\"\nnumber = \"{GATEWAY}{node}\"\n\
          domain = \"{DOMAIN}\"\nlisten = [\"udp:{sip}\"]\nnext_hop = [{{ name = \"scscf\", \
          targets = [\"udp:{core}\"], probe_interval_s = 0 }}]\n\
-         [[ipsmgw.link]]\nname = \"stp\"\naddress = \"tcp:{door}\"\n\
+         [[ipsmgw.link]]\nname = \"stp\"\naddress = \"tcp:{link}\"\n\
          application = \"sms{node}\"\nkey_file = \"link.key\"\n\
          [[ipsmgw.network]]\nname = \"ip\"\nnumbers = [\"{BY_IP}{node}\"]\n\
          hlr_translation_type = {HLR_TYPE}\ncentres = [\"4478\"]\n\
@@ -160,7 +160,7 @@ fn gateway(node: usize, sip: SocketAddr, door: SocketAddr, core: SocketAddr) -> 
 }
 
 /// The section of the signalling gateway: applications of gateways, and of the SS7 network.
-fn signalling(doors: &[SocketAddr]) -> String {
+fn signalling(links: &[SocketAddr]) -> String {
     let mut text = "\n[[sgc]]\nname = \"stp\"\npoint_code_format = \"decimal\"\n\
         point_codes = [\"3\"]\n[sgc.tcap]\ndialogues_max = 2000000\n\
         dialogues_per_source_max = 2000000\n"
@@ -183,8 +183,8 @@ fn signalling(doors: &[SocketAddr]) -> String {
     ] {
         section(name, subsystem.into(), titles, &unix(name));
     }
-    for (node, door) in doors.iter().enumerate() {
-        let more = format!("listen = [\"tcp:{door}\"]\nkey_file = \"link.key\"\n");
+    for (node, link) in links.iter().enumerate() {
+        let more = format!("listen = [\"tcp:{link}\"]\nkey_file = \"link.key\"\n");
         let subsystem = usize::from(GATEWAY_SUBSYSTEM) + node;
         section(&format!("sms{node}"), subsystem, &format!("\"{GATEWAY}{node}\""), &more);
     }
@@ -199,7 +199,7 @@ fn signalling(doors: &[SocketAddr]) -> String {
     way("hlr", "44770", HLR_TYPE, HLR_SUBSYSTEM.into());
     way("centre", "4478", 0, CENTRE_SUBSYSTEM.into());
     way("msc", MSC, 0, MSC_SUBSYSTEM.into());
-    for node in 0..doors.len() {
+    for node in 0..links.len() {
         let subsystem = usize::from(GATEWAY_SUBSYSTEM) + node;
         for (name, begin) in [("own", GATEWAY), ("ip", BY_IP), ("circuits", BY_CIRCUITS)] {
             way(&format!("{name}{node}"), &format!("{begin}{node}"), 0, subsystem);

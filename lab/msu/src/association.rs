@@ -235,9 +235,9 @@ impl User for Asp {
         self.has_ended |= matches!(self.events.try_send(event), Err(TrySendError::Full(_)));
     }
 
-    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
+    fn pump(&mut self, endpoint: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
-            && doorway.associate(now, &peer).is_err()
+            && endpoint.associate(now, &peer).is_err()
         {
             self.has_ended = true;
         }
@@ -246,14 +246,14 @@ impl User for Asp {
                 Some(waiting) => waiting,
                 None => match self.orders.try_recv() {
                     Ok(Order::Send(stream, message)) => (stream, message),
-                    Ok(Order::Shutdown) => return doorway.wish(now, sctp::In::Shutdown(id)),
+                    Ok(Order::Shutdown) => return endpoint.wish(now, sctp::In::Shutdown(id)),
                     Err(_) => return,
                 },
             };
             let outgoing = Outgoing::new(stream, m3ua::codec::SCTP_PPID, message.clone());
-            doorway.wish(now, sctp::In::Send(id, outgoing));
-            while let Some((id, what)) = doorway.next() {
-                self.indicated(doorway, now, id, what);
+            endpoint.wish(now, sctp::In::Send(id, outgoing));
+            while let Some((id, what)) = endpoint.next() {
+                self.indicated(endpoint, now, id, what);
             }
             self.waiting = self.is_full.then_some((stream, message));
         }

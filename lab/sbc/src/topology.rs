@@ -268,7 +268,7 @@ impl Load {
     /// The Call-IDs of every call placed so far, in all trials.
     ///
     /// # Errors
-    /// When the calls went through several doors, or the generator does not answer.
+    /// When the calls went through several endpoints, or the generator does not answer.
     pub fn call_ids(&self) -> anyhow::Result<Vec<String>> {
         let answer = self.runs.ask(Ask { path: "call-ids".into(), ..Ask::default() })?;
         Ok(serde_json::from_value(answer)?)

@@ -7,7 +7,7 @@ use crate::inside::Inside;
 use crate::player::{In, Player, Want, Wanted};
 use crate::program::Program;
 use crate::report::{Phase, Report};
-use crate::sip::{Sip, door};
+use crate::sip::{Sip, endpoint};
 use crate::stack::Stack;
 use anyhow::{Context as _, bail};
 use machine::{Machine as _, Time};
@@ -224,7 +224,7 @@ impl Runner {
         let socket = datagrams(local, at, events)?;
         let local = socket.local_addr()?;
         let seed = options.seed.wrapping_add(at as u64) ^ u64::from(std::process::id()) << 8;
-        let sip = Box::new(Sip::new(role, side, door(local, to), seed, self.now())?);
+        let sip = Box::new(Sip::new(role, side, endpoint(local, to), seed, self.now())?);
         Ok(Endpoint::Sip { sip, socket })
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const PORT: PortId = PortId(0);
 
 /// An address that an end speaks from over UDP; a caller's calls go to `remote`.
-pub(crate) const fn door(local: SocketAddr, remote: SocketAddr) -> Endpoint {
+pub(crate) const fn endpoint(local: SocketAddr, remote: SocketAddr) -> Endpoint {
     Endpoint { port: PORT, transport: Transport::Udp, local, remote }
 }
 
@@ -38,16 +38,16 @@ impl Sip {
     pub(crate) fn new(
         role: &Role,
         side: Side,
-        door: Endpoint,
+        endpoint: Endpoint,
         seed: u64,
         now: Time,
     ) -> anyhow::Result<Self> {
         let flow = role.flow.as_deref().unwrap_or("SIP");
         let ladder = Ladder::built_in(flow).with_context(|| format!("role {}", role.name))?;
-        let local = door.local;
+        let local = endpoint.local;
         let [a, b, c, d, ..] = seed.to_le_bytes();
         let first = u32::from_le_bytes([a, b, c, d]);
-        let mut end = End::new(side, Arc::new(ladder), vec![door], first, now)?.followed();
+        let mut end = End::new(side, Arc::new(ladder), vec![endpoint], first, now)?.followed();
         end.hold = HOLD;
         Ok(Self {
             end,

@@ -55,8 +55,8 @@ pub struct End {
     pub(crate) side: Side,
     pub(crate) ladder: Arc<Ladder>,
     pub(crate) script: Script,
-    pub(crate) doors: Vec<Endpoint>,
-    pub(crate) door_names: Vec<Vec<u8>>,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) endpoint_names: Vec<Vec<u8>>,
     pub(crate) legs: Vec<Leg>,
     free: Vec<u32>,
     ready: Vec<Vec<Key>>,
@@ -76,7 +76,7 @@ pub struct End {
 }
 
 impl End {
-    /// An end without calls. `doors` all have one transport. `first_generation` tells this
+    /// An end without calls. `endpoints` all have one transport. `first_generation` tells this
     /// process's identities from those of the one before.
     ///
     /// # Errors
@@ -84,17 +84,17 @@ impl End {
     pub fn new(
         side: Side,
         ladder: Arc<Ladder>,
-        doors: Vec<Endpoint>,
+        endpoints: Vec<Endpoint>,
         first_generation: u32,
         now: Time,
     ) -> Result<Self, crate::FlowError> {
-        let transport = doors.first().map_or(Transport::Udp, |door| door.transport);
+        let transport = endpoints.first().map_or(Transport::Udp, |endpoint| endpoint.transport);
         let script = Script::new(&ladder, side, transport)?;
         Ok(Self {
             side,
             script,
-            door_names: doors.iter().map(|d| d.local.to_string().into_bytes()).collect(),
-            doors,
+            endpoint_names: endpoints.iter().map(|d| d.local.to_string().into_bytes()).collect(),
+            endpoints,
             legs: Vec::new(),
             free: Vec::new(),
             ready: (0..ladder.steps.len().min(STEPS_MAX)).map(|_| Vec::new()).collect(),
@@ -163,9 +163,9 @@ impl End {
         subscriber: u32,
         tally: &mut Tally,
     ) -> Option<u64> {
-        let door = subscriber as usize % self.doors.len();
-        let flow = self.doors[door].flow();
-        let Some(slot) = self.open(flow, door) else {
+        let endpoint = subscriber as usize % self.endpoints.len();
+        let flow = self.endpoints[endpoint].flow();
+        let Some(slot) = self.open(flow, endpoint) else {
             tally.fail(self.side, Cause::Full, || format!("{LEGS_MAX} calls run already"));
             return None;
         };
@@ -185,10 +185,10 @@ impl End {
     }
 
     /// The Call-IDs of every call that this end has placed since it was made; `None` with several
-    /// doors, for then a leg that was used again no longer says through which it went.
+    /// endpoints, for then a leg that was used again no longer says through which it went.
     #[must_use]
     pub fn call_ids(&self) -> Option<Vec<String>> {
-        let [local] = self.door_names.as_slice() else { return None };
+        let [local] = self.endpoint_names.as_slice() else { return None };
         let local = String::from_utf8_lossy(local);
         let first = self.first_generation;
         let legs = self.legs.iter().enumerate();
@@ -201,7 +201,7 @@ impl End {
     }
 
     /// Takes a free slot for a call whose far end is behind `flow`.
-    pub(crate) fn open(&mut self, flow: Flow, door: usize) -> Option<u32> {
+    pub(crate) fn open(&mut self, flow: Flow, endpoint: usize) -> Option<u32> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None if self.legs.len() < LEGS_MAX => {
@@ -214,7 +214,7 @@ impl End {
         };
         let leg = &mut self.legs[slot as usize];
         leg.open(flow);
-        leg.door = door as u16;
+        leg.endpoint = endpoint as u16;
         self.live += 1;
         Some(slot)
     }
@@ -432,7 +432,7 @@ impl End {
 
     fn write(&self, slot: u32, at: usize, out: &mut Effects) {
         let leg = &self.legs[slot as usize];
-        let names = names(leg, slot, &self.door_names[leg.door as usize]);
+        let names = names(leg, slot, &self.endpoint_names[leg.endpoint as usize]);
         let voice = Voice { at, names };
         let step = &self.ladder.steps[at];
         out.send(leg.flow, |bytes| match step.what {

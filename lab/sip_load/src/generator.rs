@@ -157,8 +157,8 @@ pub struct Generator {
 }
 
 fn ends(config: &LoadConfig, seed: u64, now: Time) -> Result<(End, End), crate::FlowError> {
-    let end = |side, doors: &[Endpoint]| {
-        let end = End::new(side, Arc::clone(&config.ladder), doors.to_vec(), seed as u32, now)?;
+    let end = |side, endpoints: &[Endpoint]| {
+        let end = End::new(side, Arc::clone(&config.ladder), endpoints.to_vec(), seed as u32, now)?;
         Ok(end.describing(config.descriptions.clone()))
     };
     Ok((end(Side::Caller, &config.callers)?, end(Side::Answerer, &config.answerers)?))
@@ -263,7 +263,7 @@ impl Generator {
             self.tally.report.captured += u64::from(is_sip(bytes));
             return;
         }
-        let answers = self.config.answerers.iter().any(|door| door.port == flow.port);
+        let answers = self.config.answerers.iter().any(|endpoint| endpoint.port == flow.port);
         let end = if answers { &mut self.answerer } else { &mut self.caller };
         match Scan::read(bytes) {
             Some(scan) => end.receive(now, flow, &scan, out, &mut self.tally),
@@ -371,7 +371,7 @@ impl Function for Generator {
             "call-ids" => {
                 let ids = self.caller.call_ids();
                 return ids.map(|ids| serde_json::json!(ids)).ok_or_else(|| {
-                    AskError::BadParameter("the calls went through several doors".into())
+                    AskError::BadParameter("the calls went through several endpoints".into())
                 });
             }
             other => return Err(AskError::NotFound(other.to_owned())),

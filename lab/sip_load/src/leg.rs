@@ -183,7 +183,7 @@ pub struct Leg {
     /// Where our messages go.
     pub flow: Flow,
     /// Index of the address we speak from.
-    pub door: u16,
+    pub endpoint: u16,
     /// Which subscriber calls.
     pub subscriber: u32,
     /// When the call was due.
@@ -219,7 +219,7 @@ impl Leg {
             holding: false,
             steps: Steps { seen: 0, skipped: 0 },
             flow,
-            door: 0,
+            endpoint: 0,
             subscriber: 0,
             scheduled: Time::ZERO,
             sent: Time::ZERO,

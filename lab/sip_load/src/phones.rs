@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  Fleet: phones ──clear, ESP──→ P-CSCF under test ──udp──→ core: REGISTER → Home (S-CSCF, HSS)
-//!    ↑ its callers, one door a phone                              the rest → answerer
+//!    ↑ its callers, one endpoint a phone                          the rest → answerer
 //!  Generator ───────────────────────────────────────────────────────────────────┘
 //! ```
 //! Asked `phones/start` with `act` (`attach`, `again`, `off`) and what a [`Trial`] says, phones in

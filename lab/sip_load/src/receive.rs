@@ -70,8 +70,9 @@ impl End {
         if let Some(&slot) = self.by_call.get(&call) {
             return self.on_repeated(slot, scan, tally);
         }
-        let door = self.doors.iter().position(|door| door.port == flow.port).unwrap_or(0);
-        let Some(slot) = self.open(flow, door) else {
+        let endpoint =
+            self.endpoints.iter().position(|endpoint| endpoint.port == flow.port).unwrap_or(0);
+        let Some(slot) = self.open(flow, endpoint) else {
             return tally.fail(self.side, Cause::Full, || "no slot for another call".into());
         };
         self.by_call.insert(call, slot);
@@ -318,7 +319,8 @@ impl End {
         tally: &mut Tally,
     ) {
         let leg = &self.legs[slot as usize];
-        let voice = Voice { at: 0, names: names(leg, slot, &self.door_names[leg.door as usize]) };
+        let voice =
+            Voice { at: 0, names: names(leg, slot, &self.endpoint_names[leg.endpoint as usize]) };
         out.send(leg.flow, |bytes| self.script.write_ack_of(bytes, &voice, scan));
         tally.report.messages_out += 1;
         tally.reject(scan.status, now.since(leg.scheduled).as_micros() as u64);

@@ -105,7 +105,7 @@ pub struct Registrants {
 }
 
 fn templates(config: &RegistrantsConfig) -> Result<(Template, Template), crate::FlowError> {
-    let transport = config.clients.first().map_or(Transport::Udp, |door| door.transport);
+    let transport = config.clients.first().map_or(Transport::Udp, |endpoint| endpoint.transport);
     let (word, param) = match transport {
         Transport::Udp => ("UDP", ""),
         Transport::Tcp => ("TCP", ";transport=tcp"),
@@ -133,7 +133,7 @@ impl Registrants {
     pub fn new(seed: Seed, config: Arc<RegistrantsConfig>) -> Result<Self, crate::FlowError> {
         let (head, tail) = templates(&config)?;
         let random = seed.random.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let locals = config.clients.iter().map(|door| door.local.to_string().into_bytes());
+        let locals = config.clients.iter().map(|endpoint| endpoint.local.to_string().into_bytes());
         Ok(Self {
             head,
             tail,
@@ -289,8 +289,8 @@ impl Registrants {
     fn send(&mut self, slot: u32, out: &mut Effects) {
         let one = &self.waiting[slot as usize];
         let number = one.subscriber as usize % self.config.clients.len();
-        let door = &self.config.clients[number];
-        let flow = Flow::to(door.port, door.transport, door.local, door.remote);
+        let endpoint = &self.config.clients[number];
+        let flow = Flow::to(endpoint.port, endpoint.transport, endpoint.local, endpoint.remote);
         let id = Id { slot, generation: one.generation };
         let names = Names { subscriber: one.subscriber, id, local: &self.locals[number] };
         let (head, tail, cseq) = (&self.head, &self.tail, one.cseq);
@@ -485,7 +485,8 @@ impl Function for Registrants {
     fn configure(&mut self, _now: Time, config: Arc<RegistrantsConfig>, _out: &mut Effects) {
         self.abandon();
         if let Ok((head, tail)) = templates(&config) {
-            let locals = config.clients.iter().map(|door| door.local.to_string().into_bytes());
+            let locals =
+                config.clients.iter().map(|endpoint| endpoint.local.to_string().into_bytes());
             (self.head, self.tail, self.locals) = (head, tail, locals.collect());
             (self.config, self.rotation) = (config, self.rotation + 1);
         }

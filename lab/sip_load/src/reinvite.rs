@@ -60,7 +60,8 @@ impl End {
         repeat(&mut leg.repeated.head, scan, None, &[]);
         self.hear(slot, scan);
         let leg = &self.legs[slot as usize];
-        let voice = Voice { at: 0, names: names(leg, slot, &self.door_names[leg.door as usize]) };
+        let voice =
+            Voice { at: 0, names: names(leg, slot, &self.endpoint_names[leg.endpoint as usize]) };
         out.send(leg.flow, |bytes| {
             self.script.write_described_ok(bytes, &voice, &leg.repeated.head);
         });

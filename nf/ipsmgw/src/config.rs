@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The port that captured messages leave by, beyond those of all doors.
+/// The port that captured messages leave by, beyond those of all listeners.
 pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
 /// The channel of the store's journal.
 pub const STORE_PORT: PortId = PortId(PORTS_MAX + 1);
@@ -441,12 +441,12 @@ impl Ipsmgw {
         trail::settings(CAPTURE_PORT, capture, self.capture_id, key)
     }
 
-    /// The doorways that the runtime shall open: every door, and the ways to the collector and to
+    /// The ports that the runtime shall open: every listener, and the ways to the collector and to
     /// signalling gateways.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
-        let doors = realm::doors(core::iter::once(&self.listen[..]));
-        let doors = doors.into_iter().map(|(_, id, address)| {
+        let listeners = realm::listeners(core::iter::once(&self.listen[..]));
+        let listeners = listeners.into_iter().map(|(_, id, address)| {
             let tls = self.tls.as_ref().map(|tls| Arc::new(tls.spec()));
             let stream = StreamSpec { tls, ..StreamSpec::default() };
             PortSpec {
@@ -460,7 +460,7 @@ impl Ipsmgw {
         });
         let capture = self.capture_settings().flow.map(|flow| trail::port_of(&flow));
         let further = self.links().ports().into_iter().chain(self.diameter_ports());
-        doors.chain(capture).chain(further).collect()
+        listeners.chain(capture).chain(further).collect()
     }
 
     /// How recent the journal of a node of a pair is; none of one that begins, and without one.

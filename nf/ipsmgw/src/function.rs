@@ -19,7 +19,7 @@ use crate::records::Recorder;
 use crate::sending::Leaving;
 use crate::shards::{self, Own, Part, Work, hand};
 use crate::store::Answer;
-use crate::wire::{COUNTED, DoorMetric, Wire};
+use crate::wire::{COUNTED, SipMetric, Wire};
 use keyed::Store;
 use machine::identity::hex;
 use machine::{Duration, Machine, Time};
@@ -169,7 +169,7 @@ impl ShortMessageGateway {
         if self.wire.capture.owns(&flow) {
             return;
         }
-        self.wire.metrics.add(DoorMetric::MessagesReceived, 1);
+        self.wire.metrics.add(SipMetric::MessagesReceived, 1);
         let mut room = None;
         match Message::parse_in(&mut room, bytes) {
             Ok(message) => self.arrived(&Arrived { now, flow, message, bytes }, out),
@@ -189,9 +189,9 @@ impl ShortMessageGateway {
         if bytes.iter().all(|&b| b == b'\r' || b == b'\n' || b == 0) {
             return; // a keep-alive (RFC 5626 §3.5.1) or an empty datagram
         }
-        self.wire.metrics.add(DoorMetric::Malformed, 1);
+        self.wire.metrics.add(SipMetric::Malformed, 1);
         if !self.is_heard(&flow) {
-            return self.wire.metrics.add(DoorMetric::Untrusted, 1);
+            return self.wire.metrics.add(SipMetric::Untrusted, 1);
         }
         let trail = self.random.next_u64();
         self.wire.received(now, &flow, Some(trail), bytes);
@@ -218,7 +218,7 @@ impl ShortMessageGateway {
 
     fn arrived(&mut self, at: &Arrived<'_>, out: &mut Effects) {
         if at.message.is_request() && !self.is_heard(&at.flow) {
-            self.wire.metrics.add(DoorMetric::Untrusted, 1);
+            self.wire.metrics.add(SipMetric::Untrusted, 1);
             if at.message.method() != Method::Ack {
                 self.refuse(at, None, 403, out);
             }
@@ -237,10 +237,10 @@ impl ShortMessageGateway {
             Arrival::Cancel { id, .. } => self.refuse(at, Some(id), 481, out),
             Arrival::Response { user, .. } => self.response(at, user, out),
             Arrival::Absorbed | Arrival::Repeated(_) => {
-                self.wire.metrics.add(DoorMetric::Retransmissions, 1);
+                self.wire.metrics.add(SipMetric::Retransmissions, 1);
             }
             Arrival::Overload => {
-                self.wire.metrics.add(DoorMetric::Overload, 1);
+                self.wire.metrics.add(SipMetric::Overload, 1);
                 self.refuse(at, None, 503, out);
             }
             Arrival::Ack2xx | Arrival::AckNon2xx(_) | Arrival::StrayResponse => {}
@@ -295,7 +295,7 @@ impl ShortMessageGateway {
     ) {
         if at.message.method() != Method::Options {
             self.wire.received(at.now, &at.flow, Some(trail), at.bytes);
-            self.wire.metrics.add(DoorMetric::Refused, 1);
+            self.wire.metrics.add(SipMetric::Refused, 1);
         }
         self.respond(at, Some(server), status, trail, out);
     }

@@ -74,4 +74,4 @@ pub use smsdiameter::{
     Charge, Charged, ChargingKeys, DestinationKeys, HomeAnswer, HomeKeys, HomeMetric, HomeQuestion,
     OnFailure, PeerQuestion, Place, Role,
 };
-pub use wire::DoorMetric;
+pub use wire::SipMetric;

@@ -3,7 +3,7 @@
 
 use crate::effects::{In as Input, Route, Sending, Sent};
 use crate::function::{ShortMessageGateway, User};
-use crate::wire::DoorMetric;
+use crate::wire::SipMetric;
 use machine::Time;
 use machine::identity::hex;
 use rand_chacha::rand_core::RngCore;
@@ -34,7 +34,7 @@ impl ShortMessageGateway {
         if is_reason && let Some(target) = leaving.target.checked_add(1) {
             leaving.target = target;
             if self.send_on(now, leaving, out) {
-                return self.wire.metrics.add(DoorMetric::Failovers, 1);
+                return self.wire.metrics.add(SipMetric::Failovers, 1);
             }
         }
         self.tell(now, Input::Response { number: sent, status }, out);
@@ -44,7 +44,7 @@ impl ShortMessageGateway {
         let number = sending.number;
         let (hop, target) = self.first(&sending.route);
         if !self.send_on(now, Leaving { sending, client: None, hop, target }, out) {
-            self.wire.metrics.add(DoorMetric::Unroutable, 1);
+            self.wire.metrics.add(SipMetric::Unroutable, 1);
             self.unsent(number);
         }
     }
@@ -84,12 +84,12 @@ impl ShortMessageGateway {
         let draw = Draw { now, dice: Draw::EXEMPT };
         let way = self.border.hops.usable(leaving.hop, leaving.target, draw).next();
         let Some((target, _, flow)) = way else { return false };
-        let Some(door) = self.border.realms.door(flow.port) else { return false };
+        let Some(listener) = self.border.realms.listener(flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         leaving.target = target;
-        let via = door.via.strip_prefix(b"Via: ").unwrap_or(&door.via);
+        let via = listener.via.strip_prefix(b"Via: ").unwrap_or(&listener.via);
         let via = [via, &branch[..]].concat();
-        let host = String::from_utf8_lossy(door.host()).into_owned();
+        let host = String::from_utf8_lossy(listener.host()).into_owned();
         let (own, tag) = (self.config.own_uri(), hex(self.random.next_u64()));
         let tag = String::from_utf8_lossy(&tag).into_owned();
         let domain = self.config.domain.clone();
@@ -134,9 +134,9 @@ impl ShortMessageGateway {
         let (hop, target) = self.first(&Route::Interrogating);
         let row = self.border.hops.rows().get(usize::from(hop));
         let endpoint = row.and_then(|it| it.endpoints.get(usize::from(target)));
-        let mut doors = self.border.realms.rows().iter().flat_map(|it| &it.doors);
-        let door = || doors.next().map(|it| it.flow(it.local));
-        if let Some(flow) = endpoint.map(|it| it.flow).or_else(door) {
+        let mut listeners = self.border.realms.rows().iter().flat_map(|it| &it.listeners);
+        let listener = || listeners.next().map(|it| it.flow(it.local));
+        if let Some(flow) = endpoint.map(|it| it.flow).or_else(listener) {
             let fields = [("messages", Field::Number(parts as u64))];
             self.wire.event(now, &flow, trail, Event::TextStored, &fields);
         }
@@ -149,7 +149,8 @@ impl ShortMessageGateway {
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         // What was sent before the connection stood was sent to the address alone.
-        let asked = self.border.realms.door(flow.port).map(|door| door.flow(flow.remote));
+        let asked =
+            self.border.realms.listener(flow.port).map(|listener| listener.flow(flow.remote));
         if let Some(asked) = asked.filter(|&asked| flow.transport.is_stream() && asked != flow) {
             self.transactions.transport_failed(now, asked, &mut self.outs);
         }
@@ -165,20 +166,20 @@ impl ShortMessageGateway {
         for _ in 0..PROBES_PER_TICK {
             let Some((probed, flow)) = self.border.hops.due(now) else { return };
             let call = self.random.next_u64();
-            let Some(door) = self.border.realms.door(flow.port) else { continue };
+            let Some(listener) = self.border.realms.listener(flow.port) else { continue };
             let Some((client, branch)) = self.transactions.reserve() else {
                 // That there is no room here says nothing of the target.
                 return self.border.hops.unsent(probed);
             };
             self.wire.send(now, flow, Some(call), out, |buffer| {
-                probe::write(buffer, door, &flow, &branch, call);
+                probe::write(buffer, listener, &flow, &branch, call);
             });
             let Some((_, bytes)) = out.last() else {
                 self.transactions.release(client);
                 self.border.hops.unsent(probed);
                 continue;
             };
-            self.wire.metrics.add(DoorMetric::Probes, 1);
+            self.wire.metrics.add(SipMetric::Probes, 1);
             let (user, reliable) = (User::Probe(probed, call), flow.transport.is_stream());
             self.transactions.start_client(now, client, flow, reliable, bytes, user);
         }
@@ -189,7 +190,7 @@ impl ShortMessageGateway {
         if health == Health::Up {
             self.told.push_back(Input::NextHop);
         }
-        self.wire.metrics.set(DoorMetric::TargetsDown, self.border.hops.down() as u64);
+        self.wire.metrics.set(SipMetric::TargetsDown, self.border.hops.down() as u64);
         let row = self.border.hops.rows().get(usize::from(probed.hop));
         let endpoint = row.and_then(|row| row.endpoints.get(usize::from(probed.target)));
         if let Some(flow) = endpoint.map(|it| it.flow) {

@@ -4,7 +4,7 @@ use crate::centre::Retry;
 use crate::effects::{In as Input, Out as Output};
 use crate::function::ShortMessageGateway;
 use crate::store::{Flight, Key, Question, Row};
-use crate::wire::DoorMetric;
+use crate::wire::SipMetric;
 use keyed::Promise;
 use machine::{Machine as _, Time};
 use mapsms::identity::Msisdn;
@@ -36,7 +36,7 @@ impl ShortMessageGateway {
     pub(crate) fn row(&self, octets: &[u8]) -> Option<Row> {
         let row = Row::of(octets);
         if row.is_none() {
-            self.wire.metrics.add(DoorMetric::RowsUnread, 1);
+            self.wire.metrics.add(SipMetric::RowsUnread, 1);
         }
         row
     }
@@ -99,7 +99,7 @@ impl ShortMessageGateway {
                 (Some(Key::Message(_)), Some(Row::Done(done))) => {
                     gateway.step(now, Input::Remembered(done), &mut wanted);
                 }
-                _ => metrics.add(DoorMetric::RowsUnread, 1),
+                _ => metrics.add(SipMetric::RowsUnread, 1),
             }
         }
         self.carry_out(now, wanted, out);

@@ -3,8 +3,8 @@
 use sip_stack::egress::{Counted, Egress};
 
 event::metrics! {
-    /// What the doorway of SIP counts.
-    pub enum DoorMetric {
+    /// What the gateway counts of SIP, and of what else it has.
+    pub enum SipMetric {
         /// SIP messages received.
         MessagesReceived = Counter, "ipsmgw_sip_messages_received_total";
         /// SIP messages sent.
@@ -77,11 +77,11 @@ event::metrics! {
 }
 
 /// What every message passes on its way in and out.
-pub(crate) type Wire = Egress<DoorMetric>;
+pub(crate) type Wire = Egress<SipMetric>;
 
 /// How messages that leave are counted.
-pub(crate) const COUNTED: Counted<DoorMetric> = Counted {
-    sent: DoorMetric::MessagesSent,
-    resent: DoorMetric::Resent,
-    unsendable: DoorMetric::Unsendable,
+pub(crate) const COUNTED: Counted<SipMetric> = Counted {
+    sent: SipMetric::MessagesSent,
+    resent: SipMetric::Resent,
+    unsendable: SipMetric::Unsendable,
 };

@@ -390,14 +390,16 @@ impl MediaController {
         self.agreed(now, Came { changes, ..Came::default() }, out);
     }
 
-    /// Something came up by the door: a check, or a record of DTLS.
+    /// Something came up by the packet channel: a check, or a record of DTLS.
     pub(crate) fn came_up(
         &mut self,
         now: Time,
         event: runtime::ChannelEvent<'_>,
         out: &mut Effects,
     ) {
-        let Some((record, datagram)) = self.keying.step(now, crate::DOOR, event) else { return };
+        let Some((record, datagram)) = self.keying.step(now, crate::PACKET_CHANNEL, event) else {
+            return;
+        };
         // Session controllers come first: whoever is not heard here asks again.
         let rate = Rate::new(UPS_PER_S, Some(UPS_BURST));
         if !self.keying.ups.has_room(now, rate) {

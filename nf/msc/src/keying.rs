@@ -1,13 +1,14 @@
-//! Where checks and handshakes of ends are done, and the door by which their packets come and go.
+//! Where checks and handshakes of ends are done, and the packet channel by which their packets come
+//! and go.
 //!
 //! ```text
-//!   forwarder ── door ──→ Keying ─┬─ Here: Ends           of one shard
-//!             ←── Came ───────────┴─ There: Siblings ⇄ Further ─ Ends    of several
+//!   forwarder ── channel ──→ Keying ─┬─ Here: Ends           of one shard
+//!             ←── Came ──────────────┴─ There: Siblings ⇄ Further ─ Ends    of several
 //! ```
 
 use crate::shards::{Siblings, Work};
 use anchor::{End, Guard, Local};
-use dataplane::{DoorEvent, PacketDoor};
+use dataplane::{PacketChannel, PacketChannelEvent};
 use handshake::{Came, Change, Class, Ends, Known, Received};
 use machine::Time;
 use machine::bucket::Bucket;
@@ -20,7 +21,7 @@ use srtp::dtls::{Fingerprint, Hash};
 /// Records of a ring for each class: checks come often, handshakes seldom.
 const SHARES: [(&str, u16); 2] = [(CLASS_STUN, 96), (CLASS_DTLS, 64)];
 
-/// The classes of the door, with their shares of its rings.
+/// The classes of the packet channel, with their shares of its rings.
 pub(crate) fn classes() -> Vec<(String, u16)> {
     SHARES.map(|(name, share)| (name.to_owned(), share)).into()
 }
@@ -35,9 +36,9 @@ enum Doer {
 
 /// Checks and handshakes of all ends.
 pub(crate) struct Keying {
-    door: PacketDoor,
+    channel: PacketChannel,
     fingerprint: Option<Fingerprint>,
-    /// Packets that came up by the door.
+    /// Packets that came up by the packet channel.
     pub ups: Bucket,
     doer: Doer,
 }
@@ -46,7 +47,7 @@ impl Keying {
     /// None; without a certificate there is no DTLS. With further shards they have them.
     pub fn new(
         now: Time,
-        door: PacketDoor,
+        channel: PacketChannel,
         certificate: Option<dtls::Certificate>,
         random: ChaCha12Rng,
         shards: u16,
@@ -56,7 +57,7 @@ impl Keying {
             ..=1 => Doer::Here(Box::new(Ends::new(now, certificate, random))),
             _ => Doer::There(Siblings::new(now, shards)),
         };
-        Self { door, fingerprint, ups: Bucket::default(), doer }
+        Self { channel, fingerprint, ups: Bucket::default(), doer }
     }
 
     /// The fingerprint of the certificate that DTLS shows.
@@ -72,15 +73,17 @@ impl Keying {
         }
     }
 
-    /// Takes what happened at the door; a packet, if one came.
+    /// Takes what happened at the packet channel; a packet, if one came.
     pub fn step<'a>(
         &mut self,
         now: Time,
         port: runtime::PortId,
         event: runtime::ChannelEvent<'a>,
     ) -> Option<(PacketRecord, Datagram<'a>)> {
-        match self.door.step(now, port, event) {
-            Some(DoorEvent::Packet(record, packet)) => Some((record, Datagram::read(packet)?)),
+        match self.channel.step(now, port, event) {
+            Some(PacketChannelEvent::Packet(record, packet)) => {
+                Some((record, Datagram::read(packet)?))
+            }
             _ => None,
         }
     }
@@ -91,7 +94,7 @@ impl Keying {
             Doer::Here(ends) => ends.deadline(),
             Doer::There(siblings) => siblings.deadline(),
         };
-        [doer, self.door.deadline()].into_iter().flatten().min()
+        [doer, self.channel.deadline()].into_iter().flatten().min()
     }
 
     /// Whether it matters to checks and handshakes how an end stands.
@@ -131,7 +134,7 @@ impl Keying {
     /// Lets time pass. The ports of ends are returned of which further shards have to be told again
     /// how they stand.
     pub fn tick(&mut self, now: Time, out: &mut Effects) -> (Came, Vec<Local>) {
-        self.door.tick(now, out);
+        self.channel.tick(now, out);
         let (came, owed) = match &mut self.doer {
             Doer::Here(ends) => (ends.tick(now), Vec::new()),
             Doer::There(siblings) => (Came::default(), siblings.tick(now, out)),
@@ -165,7 +168,7 @@ impl Keying {
     fn leaves(&mut self, mut came: Came, out: &mut Effects) -> Came {
         for it in std::mem::take(&mut came.sends) {
             let datagram = Datagram { from: it.from, to: it.to, payload: &it.payload };
-            self.door.send(out, PacketTo::Vrf(it.vrf), |octets| datagram.write(octets));
+            self.channel.send(out, PacketTo::Vrf(it.vrf), |octets| datagram.write(octets));
         }
         came
     }
@@ -195,7 +198,7 @@ impl Keying {
     }
 }
 
-/// The class of a packet, as the door numbers them.
+/// The class of a packet, as the packet channel numbers them.
 pub(crate) const fn class_of(record: &PacketRecord) -> Class {
     if record.class == 0 { Class::Stun } else { Class::Dtls }
 }

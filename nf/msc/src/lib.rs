@@ -56,7 +56,7 @@ pub use state::State;
 use authentication::Keys;
 use config::{CONTROL_PORT, NG_PORT, NG_STREAM_PORT, OnExit};
 use controllers::Controllers;
-use dataplane::{Channels, Dataplane, Notification, PacketDoor};
+use dataplane::{Channels, Dataplane, Notification, PacketChannel};
 use driven::Driven;
 use event::{Metrics, Table};
 use forwarder::{Launch, ToPackets};
@@ -77,8 +77,8 @@ use transcoding::Transcoding;
 
 /// The numbers of the channels to the forwarder.
 pub const CHANNELS: Channels = Channels { control: PortId(10), questions: PortId(11) };
-/// The door of packets of STUN and DTLS.
-pub const DOOR: PortId = PortId(12);
+/// The packet channel of STUN and DTLS.
+pub const PACKET_CHANNEL: PortId = PortId(12);
 /// The channel to the transcoder.
 pub const TRANSCODER: PortId = PortId(13);
 /// Loads are told, and tables shown, this often.
@@ -179,11 +179,11 @@ impl MediaController {
         let mut streams = Streams::new();
         streams.configure(seed.now, &settings.msc);
         let to = ToPackets::of(&settings.launch, keying::classes());
-        let door = PacketDoor::new(seed.now, DOOR, to);
+        let channel = PacketChannel::new(seed.now, PACKET_CHANNEL, to);
         let certificate = settings.certificate.clone();
         let certificate = certificate.map(|it| dtls::Certificate::of(it.der, it.key));
         Self {
-            keying: Keying::new(seed.now, door, certificate, drawn, seed.shards),
+            keying: Keying::new(seed.now, channel, certificate, drawn, seed.shards),
             transcoding: Transcoding::new(
                 seed.now,
                 TRANSCODER,
@@ -260,7 +260,7 @@ impl MediaController {
         event: runtime::ChannelEvent<'_>,
         out: &mut Effects,
     ) {
-        if port == DOOR {
+        if port == PACKET_CHANNEL {
             return self.came_up(now, event, out);
         }
         if port == TRANSCODER {

@@ -10,7 +10,7 @@ use crate::Settings;
 use crate::config::{Pe, network, prefix};
 use crate::hops::{Editing, Hops};
 use crate::leading::Lead;
-use dataplane::{Dataplane, Edit, PacketDoor, Rank};
+use dataplane::{Dataplane, Edit, PacketChannel, Rank};
 use forwarder::ToPackets;
 use igp::{Link, Repair, Route, Router, Way};
 use ldp_stack::{Forward, IMPLICIT_NULL, LabelHop, Labels, NextHop, Prefix, Shown, Start};
@@ -21,8 +21,8 @@ use runtime::{ChannelEvent, Effects, PortId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The channel of its door.
-pub(crate) const LABELS_DOOR: PortId = PortId(3);
+/// The port of its packet channel.
+pub(crate) const LABELS_CHANNEL: PortId = PortId(3);
 /// Time between two tellings of labels that changed by themselves, and beyond it for each of them:
 /// whoever says others each time has the last one told, and no more than a few thousand a second.
 const PACE: Duration = Duration::from_millis(50);
@@ -134,8 +134,8 @@ impl Labelled {
             let is_upper = dataplane.numbers().note(NOTE) == Some(LOWER);
             let (random, function) = (self.random, settings.pe.name.clone());
             let start = Start { now, random, function, is_upper };
-            let door = PacketDoor::new(now, LABELS_DOOR, to);
-            self.labels = Some(Labels::new(start, section.clone(), door));
+            let channel = PacketChannel::new(now, LABELS_CHANNEL, to);
+            self.labels = Some(Labels::new(start, section.clone(), channel));
         }
         let Some(labels) = &mut self.labels else { return };
         labels.configure(now, section, links, out);

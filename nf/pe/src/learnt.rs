@@ -1,8 +1,8 @@
 //! What OSPF and IS-IS learn, beside the routes of the section.
 //!
 //! ```text
-//!   door ─→ igp::Router ─ changed prefixes ─→ follow ─ Edit: those alone ─→ stack/dataplane
-//!                └──────── all routes ──────→ compile, whenever everything is said
+//!   channel ─→ igp::Router ─ changed prefixes ─→ follow ─ Edit: those alone ─→ stack/dataplane
+//!                   └──────── all routes ──────→ compile, whenever everything is said
 //! ```
 //! Of several routes to a prefix the lowest distance holds: connected subnets, which the plane
 //! knows itself, then the section's, then what is learnt, of two protocols by the lower distance,
@@ -12,11 +12,11 @@ use crate::Settings;
 use crate::compile::Compiler;
 use crate::config::{ForwarderStart, OnExit, Pe, Via};
 use crate::hops::{Editing, Hops, is_up, plain, prefix_of, subnet_of};
-use crate::labelled::{LABELS_DOOR, Labelled};
+use crate::labelled::{LABELS_CHANNEL, Labelled};
 use crate::leading::move_guard;
 use crate::links::{links_of, mac_of};
-use crate::peering::{BGP_DOOR, BgpRoute, Peering};
-use dataplane::{Dataplane, Edit, Kind, PacketDoor, Rank};
+use crate::peering::{BGP_CHANNEL, BgpRoute, Peering};
+use dataplane::{Dataplane, Edit, Kind, PacketChannel, Rank};
 use detection::program::{FEATURE, Name, Notice, Said};
 use forwarder::ToPackets;
 use igp::config::Source;
@@ -32,8 +32,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// The channel of the door.
-pub(crate) const DOOR: PortId = PortId(2);
+/// The port of the packet channel.
+pub(crate) const IGP_CHANNEL: PortId = PortId(2);
 /// The number of the global table.
 const GLOBAL: u32 = 0;
 /// Hops that single changes may leave behind before everything is said again without them, and the
@@ -247,16 +247,17 @@ impl Learnt {
         self.peering.configure(now, settings, around.links, dataplane, out);
     }
 
-    /// Sees to it that there is a router, whose door is that of the protocols which it speaks.
+    /// Sees to it that there is a router, whose packet channel is that of the protocols which it
+    /// speaks.
     fn meet(&mut self, now: Time, settings: &Settings, sections: &Sections, out: &mut Effects) {
         let classes = sections.classes();
         if self.router.as_ref().is_some_and(|it| it.classes() == classes) {
             return;
         }
         let to = ToPackets::of(&settings.launch, classes.clone());
-        let door = PacketDoor::new(now, DOOR, to);
+        let channel = PacketChannel::new(now, IGP_CHANNEL, to);
         match &mut self.router {
-            Some(router) => router.reopen(classes, door, out),
+            Some(router) => router.reopen(classes, channel, out),
             None => {
                 let start = Start {
                     now,
@@ -264,7 +265,7 @@ impl Learnt {
                     function: settings.pe.name.clone(),
                     restarts: std::mem::take(&mut self.restarts),
                 };
-                self.router = Some(Router::new(start, classes, door));
+                self.router = Some(Router::new(start, classes, channel));
             }
         }
     }
@@ -291,8 +292,8 @@ impl Learnt {
         out: &mut Effects,
     ) {
         match port {
-            LABELS_DOOR => self.labelled.step(now, port, event, out),
-            BGP_DOOR => self.peering.step(now, port, event, out),
+            LABELS_CHANNEL => self.labelled.step(now, port, event, out),
+            BGP_CHANNEL => self.peering.step(now, port, event, out),
             _ => {
                 if let Some(router) = &mut self.router {
                     router.step(now, port, event, out);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   [[pe]] ── compile ──→ Desired ──→ stack/dataplane ── what differs ──→ forwarder
-//!   [pe.ospf], [pe.isis] ── stack/igp ─┬→ learnt ─↑ routes, labels      doors ↕ packets
+//!   [pe.ospf], [pe.isis] ── stack/igp ─┬→ learnt ─↑ routes, labels      packet channels ↕
 //!   [pe.ldp] ── stack/ldp ── labelled ─┤
 //!   [pe.bgp] ── stack/bgp ── peering ──┘
 //! ```
@@ -37,11 +37,11 @@ use compile::Beside;
 use dataplane::{Channels, Dataplane, Notification};
 use event::Metrics;
 use forwarder::Launch;
-use labelled::LABELS_DOOR;
-use learnt::{DOOR, Learnt, Programmed};
+use labelled::LABELS_CHANNEL;
+use learnt::{IGP_CHANNEL, Learnt, Programmed};
 use machine::Time;
 use nodes::program::{MacChange, MacNotice};
-use peering::BGP_DOOR;
+use peering::BGP_CHANNEL;
 use runtime::{
     Answered, Ask, ChannelEvent, Effects, Flow, Frame, Function, In, Make, PortId, Running,
     RuntimeError, Seed, ShardSpec, Ticket,
@@ -188,7 +188,7 @@ impl Function for ProviderEdge {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Channel { port: port @ (DOOR | LABELS_DOOR | BGP_DOOR), event } => {
+            In::Channel { port: port @ (IGP_CHANNEL | LABELS_CHANNEL | BGP_CHANNEL), event } => {
                 self.learnt.step(now, port, event, out);
             }
             In::Channel { port, event } => self.heard(now, port, event, out),

@@ -1,16 +1,16 @@
 //! The `[[rr]]` section of a site file: its shape and its help (the doc comments). Peers and groups
 //! are the speaker's (`bgp_stack::config`).
 
-mod doors;
 mod feeds;
 mod places;
+mod ports;
 mod validate;
 
 pub use bgp_stack::config::{Group, Peer, Secret};
-pub(crate) use doors::{CAPTURE_PORT, Door};
 pub(crate) use feeds::STATIONS_MAX;
 pub use feeds::{Bmp, BmpTable, Mrt, Rpki};
 pub use places::{Location, NextHopMetric};
+pub(crate) use ports::{CAPTURE_PORT, PortProtocol};
 
 use bgp_stack::config::Section;
 use config::{Issue, interrupted};
@@ -104,7 +104,7 @@ impl Rr {
             policy: &self.policy,
             locations: self.location.iter().map(|it| &*it.name).collect(),
             vrfs: Vec::new(),
-            first_port: doors::BGP,
+            first_port: ports::BGP,
         }
     }
 

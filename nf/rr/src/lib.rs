@@ -32,7 +32,7 @@ pub use metrics::Metric;
 pub use recording::Recorder;
 
 use bgp_stack::{In as SpeakerIn, PolicyTable, Speaker};
-use config::{CAPTURE_PORT, Door, Rr};
+use config::{CAPTURE_PORT, PortProtocol, Rr};
 use event::Metrics;
 use machine::{Duration, Time};
 use origins::Origins;
@@ -132,26 +132,26 @@ impl Function for Reflector {
             return;
         }
         match input {
-            In::Message { flow, bytes } => match Door::of(flow.port) {
-                Door::Bgp => self.speak(now, SpeakerIn::Octets(&flow, bytes), out),
-                Door::Rpki => self.cache_octets(now, &flow, bytes, out),
+            In::Message { flow, bytes } => match PortProtocol::of(flow.port) {
+                PortProtocol::Bgp => self.speak(now, SpeakerIn::Octets(&flow, bytes), out),
+                PortProtocol::Rpki => self.cache_octets(now, &flow, bytes, out),
                 // A station has nothing to say.
-                Door::Bmp => {}
+                PortProtocol::Bmp => {}
             },
-            In::Up { flow } => match Door::of(flow.port) {
-                Door::Bgp => self.speak(now, SpeakerIn::Connected(flow), out),
-                Door::Rpki => self.cache_stands(now, flow, out),
-                Door::Bmp => self.station_stands(now, flow, out),
+            In::Up { flow } => match PortProtocol::of(flow.port) {
+                PortProtocol::Bgp => self.speak(now, SpeakerIn::Connected(flow), out),
+                PortProtocol::Rpki => self.cache_stands(now, flow, out),
+                PortProtocol::Bmp => self.station_stands(now, flow, out),
             },
-            In::Down { flow, why } => match Door::of(flow.port) {
-                Door::Bgp => self.speak(now, SpeakerIn::Lost(&flow, why), out),
-                Door::Rpki => self.cache_lost(now, &flow, why, out),
-                Door::Bmp => self.station_lost(now, &flow, why),
+            In::Down { flow, why } => match PortProtocol::of(flow.port) {
+                PortProtocol::Bgp => self.speak(now, SpeakerIn::Lost(&flow, why), out),
+                PortProtocol::Rpki => self.cache_lost(now, &flow, why, out),
+                PortProtocol::Bmp => self.station_lost(now, &flow, why),
             },
-            In::Written { flow, octets, left } => match Door::of(flow.port) {
-                Door::Bmp => self.station_written(now, &flow, left),
-                Door::Bgp => self.speak(now, SpeakerIn::Written(&flow, octets, left), out),
-                Door::Rpki => {}
+            In::Written { flow, octets, left } => match PortProtocol::of(flow.port) {
+                PortProtocol::Bmp => self.station_written(now, &flow, left),
+                PortProtocol::Bgp => self.speak(now, SpeakerIn::Written(&flow, octets, left), out),
+                PortProtocol::Rpki => {}
             },
             In::Drain => {
                 self.speaker.drain(now, self.config.shutdown_text.as_deref(), out);
@@ -203,11 +203,11 @@ impl Function for Reflector {
         if port == CAPTURE_PORT {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
-        match Door::of(port) {
-            Door::Bgp => bgp_stack::frame(buffer),
-            Door::Rpki => frame_rpki(buffer),
+        match PortProtocol::of(port) {
+            PortProtocol::Bgp => bgp_stack::frame(buffer),
+            PortProtocol::Rpki => frame_rpki(buffer),
             // A station has nothing to say.
-            Door::Bmp => Frame::Skip(buffer.len()),
+            PortProtocol::Bmp => Frame::Skip(buffer.len()),
         }
     }
     fn steer(_config: &Rr, _flow: &Flow, _bytes: &[u8], _shards: u16) -> Option<u16> {

@@ -272,7 +272,7 @@ impl Live {
         }
     }
 
-    /// A request of no call that was refused at the door is shown as such.
+    /// A request of no call that was refused on arrival is shown as such.
     fn refused(&mut self) -> bool {
         let is_call = matches!(self.trail.kind, Kind::Call | Kind::Registration);
         if is_call || self.legs.len() > 1 {

@@ -125,7 +125,7 @@ impl Tcp {
 
 /// An ASP over SCTP.
 struct Asp {
-    doorway: SctpEndpoint,
+    endpoint: SctpEndpoint,
     association: AssociationId,
     came: u64,
 }
@@ -159,9 +159,9 @@ impl Sctp {
             (parameters.outbound_streams, parameters.inbound_streams) =
                 (Some(STREAMS), Some(STREAMS));
             let seed = Seed { shard: 0, shards: 1, random: [last; 32], now };
-            let mut doorway = SctpEndpoint::simulated(&config, PortId(0), &seed);
-            let association = doorway.associate(now, &there).expect("there is room");
-            Asp { doorway, association, came: 0 }
+            let mut endpoint = SctpEndpoint::simulated(&config, PortId(0), &seed);
+            let association = endpoint.associate(now, &there).expect("there is room");
+            Asp { endpoint, association, came: 0 }
         });
         let (out, wire, spent) = (Effects::default(), VecDeque::new(), std::time::Duration::ZERO);
         let mut it = Self { now, gateway, port, asps, out, wire, spent };
@@ -176,20 +176,20 @@ impl Sctp {
     }
 
     fn send(&mut self, asp: usize, stream: u16, bytes: Bytes) {
-        let Asp { doorway, association, .. } = &mut self.asps[asp];
+        let Asp { endpoint, association, .. } = &mut self.asps[asp];
         let message = Outgoing::new(stream, SCTP_PPID, bytes);
-        doorway.wish(self.now, sctp::In::Send(*association, message));
+        endpoint.wish(self.now, sctp::In::Send(*association, message));
     }
 
     /// What an ASP was told, and what it sends.
     fn collect(&mut self, asp: usize) {
-        let Asp { doorway, came, .. } = &mut self.asps[asp];
-        while let Some((_, told)) = doorway.next() {
+        let Asp { endpoint, came, .. } = &mut self.asps[asp];
+        while let Some((_, told)) = endpoint.next() {
             let Indication::Data(message) = told else { continue };
             *came += u64::from(message.payload[2..4] == [1, 1]); // DATA
         }
         let mut out = Effects::default();
-        doorway.flush(&mut out);
+        endpoint.flush(&mut out);
         let packet = |(flow, bytes): (Flow, &[u8])| {
             let there = Flow::to(self.port, Transport::Udp, flow.remote, flow.local);
             (None, there, bytes.to_vec())
@@ -207,7 +207,7 @@ impl Sctp {
             }
             while let Some((to, flow, bytes)) = self.wire.pop_front() {
                 match to {
-                    Some(asp) => self.asps[asp].doorway.message(self.now, &flow, &bytes),
+                    Some(asp) => self.asps[asp].endpoint.message(self.now, &flow, &bytes),
                     None => {
                         let input = In::Message { flow, bytes: &bytes };
                         let begun = Instant::now();
@@ -223,9 +223,9 @@ impl Sctp {
     /// What is due is done.
     fn tick(&mut self) {
         for asp in 0..2 {
-            let doorway = &mut self.asps[asp].doorway;
-            if doorway.deadline().is_some_and(|at| at <= self.now) {
-                doorway.tick(self.now);
+            let endpoint = &mut self.asps[asp].endpoint;
+            if endpoint.deadline().is_some_and(|at| at <= self.now) {
+                endpoint.tick(self.now);
             }
             self.collect(asp);
         }

@@ -19,8 +19,8 @@ impl Gateway {
             self.application_alarms(&mut rows);
             return rows;
         }
-        let doorway = self.links.sctp();
-        if let Some(why) = doorway.and_then(sctp_stack::SctpEndpoint::failure) {
+        let endpoint = self.links.sctp();
+        if let Some(why) = endpoint.and_then(sctp_stack::SctpEndpoint::failure) {
             rows.push(alarm("sctp-unavailable", "sctp", "critical", why));
         }
         for (id, link) in self.links.iter() {
@@ -68,10 +68,10 @@ impl Gateway {
     }
 
     fn path_alarms(&self, link: &Link, rows: &mut Vec<Condition>) {
-        let (Some(Way::Association(id)), Some(doorway)) = (link.way, self.links.sctp()) else {
+        let (Some(Way::Association(id)), Some(endpoint)) = (link.way, self.links.sctp()) else {
             return;
         };
-        let status = doorway.status(id).filter(|_| link.state == State::Up);
+        let status = endpoint.status(id).filter(|_| link.state == State::Up);
         for path in status.into_iter().flat_map(|status| status.paths) {
             let (severity, what) = match path.state {
                 PathState::Inactive => ("major", "inactive"),

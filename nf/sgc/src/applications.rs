@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Transactions ── Indication ─→ a Service inside: `Refuse`, `Echo`
-//!                             └─→ tcu::Application ⇄ instances (`doors`)
+//!                             └─→ tcu::Application ⇄ instances (`application_listeners`)
 //! ```
 
 use crate::config::Sgc;

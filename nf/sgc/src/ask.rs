@@ -190,13 +190,13 @@ questions! {
         |it, asked| it.activate(asked.now, asked.ask, false);
     /// The SCTP associations.
     Ask "sctp/associations" [ASSOCIATION] -> Vec<OfPeer<SctpAssociationRow>>, |it, asked| {
-        let rows = it.links.sctp().map(|doorway| doorway.show_associations(asked.ask));
+        let rows = it.links.sctp().map(|endpoint| endpoint.show_associations(asked.ask));
         let rows = rows.transpose()?.unwrap_or_default();
         Ok(it.of_peers(rows, |row| &row.association))
     };
     /// The paths of the SCTP associations.
     Ask "sctp/paths" [ASSOCIATION] -> Vec<OfPeer<SctpPathRow>>, |it, asked| {
-        let rows = it.links.sctp().map(|doorway| doorway.show_paths(asked.ask));
+        let rows = it.links.sctp().map(|endpoint| endpoint.show_paths(asked.ask));
         let rows = rows.transpose()?.unwrap_or_default();
         Ok(it.of_peers(rows, |row| &row.association))
     };

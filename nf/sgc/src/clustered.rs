@@ -127,7 +127,7 @@ impl Gateway {
         let transfers = self.sccp.take_own(transfers);
         self.send(now, by, transfers);
         self.run_sccp(now, by);
-        self.doors.carry_out(wanted, out);
+        self.listeners.carry_out(wanted, out);
     }
 
     /// What the other nodes are to know of this one.

@@ -299,7 +299,7 @@ impl Sgc {
         }
     }
 
-    /// The doorways that the runtime shall open.
+    /// The ports that the runtime shall open.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let mut ports = self.links().ports();
@@ -340,17 +340,17 @@ impl Sgc {
     /// Addresses that are bound, each with its path in the section and whether it takes datagrams.
     #[must_use]
     pub fn listening(&self) -> Vec<(String, bool, SocketAddr)> {
-        let mut doorways = self.links().listen_addresses();
+        let mut addresses = self.links().listen_addresses();
         for (n, application) in self.application.iter().enumerate() {
             for (m, text) in application.listen.iter().enumerate() {
                 if let Ok(address) = text.parse::<runtime::Address>() {
                     let at = format!("application[{n}].listen[{m}]");
-                    doorways.push((at, false, address.socket));
+                    addresses.push((at, false, address.socket));
                 }
             }
         }
         let cluster = self.cluster.as_ref().and_then(cluster::config::Cluster::listen);
-        doorways.extend(cluster.map(|it| ("cluster.node".to_owned(), true, it)));
-        doorways
+        addresses.extend(cluster.map(|it| ("cluster.node".to_owned(), true, it)));
+        addresses
     }
 }

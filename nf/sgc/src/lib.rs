@@ -14,12 +14,12 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod alarms;
+mod application_listeners;
 mod applications;
 mod apply;
 mod ask;
 mod clustered;
 pub mod config;
-mod doors;
 mod filling;
 mod metrics;
 mod network;
@@ -36,10 +36,10 @@ mod trails;
 mod translations;
 mod user;
 
+pub use application_listeners::ApplicationTable;
 pub use ask::questions;
 pub use cluster::Nodes;
 pub use clustered::{ClusterMetric, PartitionMetric, PartitionTable};
-pub use doors::ApplicationTable;
 pub use metrics::{ApplicationMetric, Metric};
 pub use operations::{FailureMetric, FailureTable, OperationMetric, OperationTable, empty_tables};
 
@@ -77,7 +77,7 @@ pub struct Gateway {
     users: Users,
     sccp: SccpNode,
     /// Where instances of applications connect.
-    doors: doors::Doors,
+    listeners: application_listeners::ApplicationListeners,
     tables: operations::Tables,
     told: relay::Told,
     metrics: Metrics<Metric>,
@@ -141,7 +141,7 @@ impl Gateway {
             own: screening::OwnPoints::new(&config),
             users: Users::new(&config),
             sccp: SccpNode::new(seed, &config),
-            doors: doors::Doors::new(seed.now, is_real),
+            listeners: application_listeners::ApplicationListeners::new(seed.now, is_real),
             tables: operations::Tables::new(),
             told: relay::Told::default(),
             metrics: Metrics::new(),
@@ -172,7 +172,7 @@ impl Gateway {
             self.leave(now, out);
         }
         self.settle_cluster(now, out);
-        self.flush_doors(now, out);
+        self.flush_listeners(now, out);
         shards::hand_over(self, out);
         ping::pings_heard(self, now, out);
         self.links.flush(out);
@@ -262,7 +262,7 @@ impl Function for Gateway {
         if self.trails.capture.takes(now, &input) {
             return;
         }
-        if self.at_door(now, &input, out) {
+        if self.at_listener(now, &input, out) {
             return self.run(now, out);
         }
         match input {
@@ -305,7 +305,7 @@ impl Function for Gateway {
         let captured = self.trails.capture.deadline();
         let own = self.process.deadline().into_iter().chain(self.sccp.deadline());
         let own = own.chain(self.sccp.pings.deadline());
-        let own = own.chain(self.doors.deadline());
+        let own = own.chain(self.listeners.deadline());
         self.links.deadline().into_iter().chain(own).chain(captured).min()
     }
 
@@ -314,8 +314,8 @@ impl Function for Gateway {
         self.trails.capture.configure(config.capture_settings());
         self.apply(now, config, out);
         // Who is turned away is told before the place goes.
-        self.flush_doors(now, out);
-        self.open_doors(now, out);
+        self.flush_listeners(now, out);
+        self.open_listeners(now, out);
         self.run(now, out);
     }
 
@@ -323,21 +323,21 @@ impl Function for Gateway {
         if port == CAPTURE_PORT {
             return Frame::Skip(buffer.len()); // a collector has nothing to say
         }
-        match config::application::is_door(port) {
+        match config::application::is_listener(port) {
             true => tcu_stack::frame(buffer),
             false => m3ua_stack::frame(buffer),
         }
     }
 
     fn ends_frame(port: PortId, buffer: &[u8], seen: usize) -> bool {
-        !config::application::is_door(port) || tcu_stack::ends_frame(buffer, seen)
+        !config::application::is_listener(port) || tcu_stack::ends_frame(buffer, seen)
     }
 
     fn steer(config: &Sgc, flow: &Flow, _bytes: &[u8], shards: u16) -> Option<u16> {
         match flow.port {
             // Of several shards, each has its own way to the collector.
             CAPTURE_PORT if shards > 1 => None,
-            port if shards > 1 && config::application::is_door(port) => {
+            port if shards > 1 && config::application::is_listener(port) => {
                 Some(config.serving().shard_of_port(port))
             }
             _ => Some(0),
@@ -388,14 +388,14 @@ impl Function for Gateway {
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {
-        let doorway = self.links.sctp().map(sctp_stack::SctpEndpoint::cells);
+        let endpoint = self.links.sctp().map(sctp_stack::SctpEndpoint::cells);
         let (sccp, tcap) = (self.sccp.node.metrics(), self.sccp.transactions.metrics());
         let own = [self.metrics.cells(), self.peer_table.cells(), self.process.metrics().cells()];
         let own = own.into_iter().chain([sccp.cells(), tcap.cells()]);
         let clustered = self.sccp.clustered.as_deref();
         let clustered = clustered.map(|it| [it.link_cells(), Some(self.tables.cluster.cells())]);
         let clustered = clustered.into_iter().flatten().flatten();
-        own.chain(self.tables.cells()).chain(clustered).chain(doorway).collect()
+        own.chain(self.tables.cells()).chain(clustered).chain(endpoint).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the gateway counts, beside what the M3UA process and the SCTP doorway count themselves.
+//! What the gateway counts, beside what the M3UA process and the SCTP endpoint count themselves.
 
 event::metrics! {
     /// The metrics of the signalling gateway.

@@ -42,7 +42,7 @@ pub fn empty_tables() -> Vec<event::MetricCells> {
 
 /// The tables of applications.
 pub(crate) struct Tables {
-    pub(crate) applications: crate::doors::ApplicationTable,
+    pub(crate) applications: crate::application_listeners::ApplicationTable,
     operations: OperationTable,
     failures: FailureTable,
     pub(crate) partitions: crate::PartitionTable,
@@ -52,7 +52,7 @@ pub(crate) struct Tables {
 
 impl Tables {
     pub(crate) fn new() -> Self {
-        let applications = crate::doors::application_table();
+        let applications = crate::application_listeners::application_table();
         let operations = Table::new(&["application", "operation"]);
         let failures = Table::new(&["application", "cause"]);
         let (partitions, cluster) = (crate::clustered::partition_table(), event::Metrics::new());

@@ -48,8 +48,8 @@ fn unkeyed(
     bytes: &[u8],
     out: &mut Effects,
 ) -> bool {
-    let Some(door) = controller.border.realms.door(flow.port) else { return false };
-    let realm = controller.border.realms.row(door.realm);
+    let Some(listener) = controller.border.realms.listener(flow.port) else { return false };
+    let realm = controller.border.realms.row(listener.realm);
     let believes = realm.side == Side::Core && realm.trusted;
     let mut text = Vec::new();
     let verdict = controller.ims.unkeyed(now, bytes, believes, &mut text);

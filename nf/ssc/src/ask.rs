@@ -70,7 +70,7 @@ questions! {
     Ask "rules" [] -> Vec<RuleRow>, |it, _| Ok(show_rules(it));
     /// The targets of the next hops.
     Ask "next-hops" [] -> Vec<NextHopRow>, |it, asked| Ok(it.border.show_next_hops(asked.now));
-    /// The realms and their doorways.
+    /// The realms and their listeners.
     Ask "realms" [] -> Vec<RealmRow>, |it, _| Ok(show_realms(it));
     /// The conditions that stand.
     Ask "alarms" [] -> Vec<Condition>, |it, asked| {
@@ -249,11 +249,11 @@ fn hand_over(of: &mut Controller, ask: &Ask) -> Result<Vec<HandOverRow>, AskErro
 fn show_realms(of: &Controller) -> Vec<RealmRow> {
     let rows = of.border.realms.rows().iter().map(|realm| {
         let listen: Vec<String> = realm
-            .doors
+            .listeners
             .iter()
-            .map(|door| {
-                let word = door.transport.word();
-                format!("{word}:{}", door.local)
+            .map(|listener| {
+                let word = listener.transport.word();
+                format!("{word}:{}", listener.local)
             })
             .collect();
         RealmRow {

@@ -21,11 +21,11 @@ use sip_stack::{HopSettings, RealmSettings, Settings};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// The port that captured messages leave by, beyond those of all doors.
+/// The port that captured messages leave by, beyond those of all listeners.
 pub const CAPTURE_PORT: PortId = PortId(PORTS_MAX);
 /// The port of the first media controller; those of the others follow.
 pub const MEDIA_PORT: PortId = PortId(CAPTURE_PORT.0 + 1);
-/// The first port of IPsec, and how many there are: numbers by a hash, as those of doors.
+/// The first port of IPsec, and how many there are: numbers by a hash, as those of listeners.
 pub const IPSEC_PORT: PortId = PortId(PORTS_MAX + PORTS_MAX / 2);
 /// See [`IPSEC_PORT`].
 pub const IPSEC_PORTS: u16 = 1 << 10;
@@ -327,11 +327,11 @@ impl Ssc {
         registrar::Config { of_realms, ..self.registrar.clone() }
     }
 
-    /// Every door: its realm, its port, its address.
+    /// Every listener: its realm, its port, its address.
     #[must_use]
-    pub fn doors(&self) -> Vec<(RealmId, PortId, Address)> {
+    pub fn listeners(&self) -> Vec<(RealmId, PortId, Address)> {
         let listens: Vec<_> = self.realm.iter().map(Realm::listens).collect();
-        realm::doors(listens.iter().map(|listens| &listens[..]))
+        realm::listeners(listens.iter().map(|listens| &listens[..]))
     }
 
     /// What the border takes of the section.
@@ -366,13 +366,13 @@ impl Ssc {
         self.replica.as_ref().is_some_and(|replica| replica.holds(ip))
     }
 
-    /// The doorways that the runtime shall open: every door and the way to the collector.
+    /// The ports that the runtime shall open: every listener and the way to the collector.
     #[must_use]
     pub fn ports(&self) -> Vec<PortSpec> {
         let realm = |id: RealmId| &self.realm[usize::from(id.0)];
-        let doors = self.doors().into_iter();
-        let doors = doors.filter(|(id, _, address)| !realm(*id).is_inside(address));
-        let doors = doors.map(|(id_of_realm, id, address)| {
+        let listeners = self.listeners().into_iter();
+        let listeners = listeners.filter(|(id, _, address)| !realm(*id).is_inside(address));
+        let listeners = listeners.map(|(id_of_realm, id, address)| {
             let realm = realm(id_of_realm);
             let stream = StreamSpec {
                 queue_bytes_max: Some(realm.send_queue_octets_max as usize),
@@ -390,7 +390,7 @@ impl Ssc {
         });
         let capture = self.capture_flow().map(|flow| trail::port_of(&flow));
         let media = self.media.ports(MEDIA_PORT);
-        doors.chain(capture).chain(media).chain(self.ipsec_ports()).collect()
+        listeners.chain(capture).chain(media).chain(self.ipsec_ports()).collect()
     }
 
     /// The collector's address.

@@ -187,7 +187,10 @@ impl Controller {
         if self.egress.capture.owns(&flow) {
             return;
         }
-        let Some(realm) = self.border.realms.door(flow.port).map(|door| door.realm) else { return };
+        let Some(realm) = self.border.realms.listener(flow.port).map(|listener| listener.realm)
+        else {
+            return;
+        };
         let arriving = Arriving { now, flow: &flow, realm, bytes };
         let by = source_policing::Context {
             border: &self.border,
@@ -222,8 +225,8 @@ impl Controller {
             let Some(call) = self.overload.waiting.begin() else { return };
             // Its client asked again, was refused, and has given up.
             let is_over = call.name.is_some_and(|name| self.overload.refused.remembers(name));
-            let door = self.border.realms.door(call.source.port).filter(|_| !is_over);
-            if let Some(realm) = door.map(|door| door.realm) {
+            let listener = self.border.realms.listener(call.source.port).filter(|_| !is_over);
+            if let Some(realm) = listener.map(|listener| listener.realm) {
                 let waited_us = micros(now.since(call.at));
                 self.egress.metrics.observe(Metric::QueueDelay, waited_us);
                 self.read(now, call.source, realm, &call.bytes, out);

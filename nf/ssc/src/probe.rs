@@ -37,13 +37,13 @@ impl Probing<'_> {
 
     fn probe_one(&mut self, now: Time, probed: Probed, flow: Flow, out: &mut Effects) {
         let call = self.random.next_u64();
-        let Some(door) = self.border.realms.door(flow.port) else { return };
+        let Some(listener) = self.border.realms.listener(flow.port) else { return };
         let Some((client, branch)) = self.transactions.reserve() else {
             // That there is no room here says nothing of the target.
             return self.border.hops.unsent(probed);
         };
         self.egress.send(now, flow, Some(call), out, |buffer| {
-            probe::write(buffer, door, &flow, &branch, call);
+            probe::write(buffer, listener, &flow, &branch, call);
         });
         let Some((_, bytes)) = out.last() else {
             self.transactions.release(client);

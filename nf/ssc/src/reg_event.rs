@@ -36,11 +36,11 @@ fn subscribe_one(
     out: &mut Effects,
 ) -> Option<()> {
     let Controller { border, ims, transactions, egress, .. } = controller;
-    let door = border.realms.door(asking.flow.port)?;
+    let listener = border.realms.listener(asking.flow.port)?;
     let (client, branch) = transactions.reserve()?;
-    let flow = door.flow(asking.flow.remote);
+    let flow = listener.flow(asking.flow.remote);
     egress.send(now, flow, Some(asking.trail), out, |buffer| {
-        ims.write_subscribe(now, asking, door, &branch, buffer);
+        ims.write_subscribe(now, asking, listener, &branch, buffer);
     });
     let Some((_, bytes)) = out.last() else {
         transactions.release(client);
@@ -59,7 +59,7 @@ pub(crate) fn notified(
     out: &mut Effects,
 ) {
     let (realms, realm) = (&controller.border.realms, at.realm);
-    let is_near = |port| realms.door(port).is_some_and(|door| door.realm == realm);
+    let is_near = |port| realms.listener(port).is_some_and(|listener| listener.realm == realm);
     let (ims, registrar) = (&mut controller.ims, &mut controller.registrar);
     let notified = ims.notified(at.now, &at.flow, at.message, is_near, registrar);
     controller.gone(at.now, &notified.gone);

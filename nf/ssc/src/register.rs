@@ -64,7 +64,7 @@ impl Controller {
         if !is_ours || self.objection(at.message).is_some() {
             return false;
         }
-        let Some(door) = self.border.realms.door(at.flow.port) else { return false };
+        let Some(listener) = self.border.realms.listener(at.flow.port) else { return false };
         let Some(refreshed) = self.registrar.refresh(at.now, &at.flow, at.message) else {
             return false;
         };
@@ -79,7 +79,7 @@ impl Controller {
         self.egress.send(at.now, to, trail, out, |buffer| {
             buffer.extend_from_slice(b"SIP/2.0 200 OK\r\n");
             write::response_head(buffer, at.message, &at.flow, Some(&tag), oc);
-            self.registrar.write_answer(buffer, at.now, &refreshed.aor, &door.uri_host);
+            self.registrar.write_answer(buffer, at.now, &refreshed.aor, &listener.uri_host);
             write::no_body(buffer);
         });
         true
@@ -136,12 +136,12 @@ impl Controller {
         self.egress.metrics.set(Metric::BindingsLive, self.registrar.len() as u64);
         let CoreVerdict::Answered(aor, change, repeated) = verdict else { return is_told };
         let Some(relay) = self.calls.relays.at(key) else { return false };
-        let Some(door) = self.border.realms.door(relay.upstream.port) else { return false };
+        let Some(listener) = self.border.realms.listener(relay.upstream.port) else { return false };
         let (upstream, trail) = (relay.upstream, relay.trail());
         self.egress.send(at.now, upstream, Some(trail), out, |buffer| {
             status_line(buffer, 200);
             buffer.extend_from_slice(&relay.texts.head);
-            self.registrar.write_answer(buffer, at.now, &aor, &door.uri_host);
+            self.registrar.write_answer(buffer, at.now, &aor, &listener.uri_host);
             write::no_body(buffer);
         });
         match (relay.server, repeated) {

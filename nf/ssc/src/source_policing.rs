@@ -151,7 +151,8 @@ impl SourcePolicer {
         border: &Border,
         registrar: &Registrar,
     ) {
-        let realm = border.realms.door(flow.port).map(|door| border.realms.row(door.realm));
+        let realm =
+            border.realms.listener(flow.port).map(|listener| border.realms.row(listener.realm));
         if realm.is_none_or(|realm| realm.trusted) {
             return;
         }

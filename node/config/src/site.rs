@@ -75,13 +75,13 @@ impl ListenAddress {
 /// Says of every address that is not bound any more that it closes.
 #[must_use]
 pub fn closing(old: &[ListenAddress], new: &[ListenAddress]) -> Vec<Issue> {
-    let stays = |door: &&ListenAddress| {
-        new.iter().any(|it| it.datagram == door.datagram && it.address == door.address)
+    let stays = |bound: &&ListenAddress| {
+        new.iter().any(|it| it.datagram == bound.datagram && it.address == bound.address)
     };
-    let closed = old.iter().filter(|door| !stays(door));
-    let say = |door: &ListenAddress| {
-        let address = door.address;
-        let what = match door.datagram {
+    let closed = old.iter().filter(|bound| !stays(bound));
+    let say = |bound: &ListenAddress| {
+        let address = bound.address;
+        let what = match bound.datagram {
             true => format!("UDP {address} closes: who speaks to it is not heard any more"),
             false => format!("TCP {address} closes, and the connections that came to it end"),
         };

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use crate::xdp::Mode;
 pub(crate) use bpf_maps::octets;
-pub use bpf_maps::{COUNTS, Count, Door, Protocol, Rate, Rates};
+pub use bpf_maps::{COUNTS, Count, Listener, Protocol, Rate, Rates};
 
 /// A full map is searched for entries that are over at most this often.
 const PURGE: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ impl From<io::Error> for FilterError {
 pub struct Filter {
     owner: Owner,
     links: BTreeMap<u32, Arc<Link>>,
-    doors: BTreeMap<bpf_maps::DoorKey, u32>,
+    listeners: BTreeMap<bpf_maps::ListenerKey, u32>,
     standing: BTreeMap<Target, u32>,
     prefixes: Vec<(IpAddr, u8)>,
     /// When each of the two maps of sources was searched last.
@@ -57,7 +57,7 @@ enum Sources {
 }
 
 impl Filter {
-    /// Makes one; it stands nowhere yet and knows no door.
+    /// Makes one; it stands nowhere yet and knows no listener.
     ///
     /// # Errors
     /// Not permitted, or what the kernel does not like about the program.
@@ -67,7 +67,7 @@ impl Filter {
         let mut filter = Self {
             owner: Owner::new()?,
             links: BTreeMap::new(),
-            doors: BTreeMap::new(),
+            listeners: BTreeMap::new(),
             standing: BTreeMap::new(),
             prefixes: Vec::new(),
             purged: [None; 2],
@@ -98,31 +98,32 @@ impl Filter {
         self.write_rules()
     }
 
-    /// Sets the doors that it stands before, in place of those before; all else passes. A door that
-    /// another filter has on the same interface is taken with the first call after that is gone.
+    /// Sets the listeners that it stands before, in place of those before; all else passes. A
+    /// listener that another filter has on the same interface is taken with the first call after
+    /// that is gone.
     ///
     /// # Errors
     /// No room, or the kernel's.
-    pub fn set_doors(&mut self, doors: &[Door]) -> Result<(), FilterError> {
-        self.doors = bpf_maps::doors(doors);
-        self.place_doors()
+    pub fn set_listeners(&mut self, listeners: &[Listener]) -> Result<(), FilterError> {
+        self.listeners = bpf_maps::listeners(listeners);
+        self.place_listeners()
     }
 
-    /// Puts the doors where it stands.
-    fn place_doors(&mut self) -> Result<(), FilterError> {
+    /// Puts the listeners where it stands.
+    fn place_listeners(&mut self) -> Result<(), FilterError> {
         let mut wanted = BTreeMap::new();
         for interface in self.links.keys() {
-            let doors = self.doors.iter();
-            wanted.extend(doors.map(|(key, kind)| (bpf_maps::target(key, *interface), *kind)));
+            let listeners = self.listeners.iter();
+            wanted.extend(listeners.map(|(key, kind)| (bpf_maps::target(key, *interface), *kind)));
         }
         for key in self.standing.keys().filter(|key| !wanted.contains_key(*key)) {
-            self.owner.maps().doors.remove(key)?;
+            self.owner.maps().listeners.remove(key)?;
         }
         let is_new = |it: &(Target, u32)| self.standing.get(&it.0) != Some(&it.1);
         let new: Vec<_> = wanted.iter().map(|(key, kind)| (*key, *kind)).filter(is_new).collect();
         self.standing.retain(|key, _| wanted.contains_key(key));
         for (key, kind) in new {
-            if self.owner.put_door(&key, kind)? {
+            if self.owner.put_listener(&key, kind)? {
                 self.standing.insert(key, kind);
             }
         }
@@ -217,7 +218,7 @@ impl Filter {
         let link = self.owner.stand(interface)?;
         let mode = link.mode;
         self.links.insert(interface, link);
-        self.place_doors()?;
+        self.place_listeners()?;
         Ok(mode)
     }
 
@@ -225,7 +226,7 @@ impl Filter {
     pub fn detach(&mut self, interface: u32) {
         if self.links.remove(&interface).is_some() {
             // Only taking away is left to do, and that does not fail.
-            let _ = self.place_doors();
+            let _ = self.place_listeners();
         }
     }
 

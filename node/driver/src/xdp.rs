@@ -2,7 +2,7 @@
 //! namespace, whichever process they are in.
 //!
 //! ```text
-//!   Filter ─────────┐             ┌─ doors, rules, sources        the program, its maps and its
+//!   Filter ─────────┐             ┌─ listeners, rules, sources   the program, its maps and its
 //!   Redirect ──────┼─ Owner ─────┼─ routes, sockets by queue     links live as long as anybody's
 //!   … of another ──┘  (a number) └─ a socket that says: alive    descriptors of them
 //!     process: share
@@ -96,7 +96,7 @@ pub(crate) struct Maps {
     sockets: Map<4, 4>,
     routes: Map<24, 4>,
     whole: Map<4, 4>,
-    pub doors: Map<24, 4>,
+    pub listeners: Map<24, 4>,
     pub rules: Map<4, 40>,
     pub shared_buckets: Map<4, 24>,
     pub trusted: Map<24, 4>,
@@ -230,7 +230,7 @@ impl Program {
     ) -> io::Result<Self> {
         let all: [OwnedFd; NAMES.len() + 1] =
             all.try_into().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        let [program, used, owners, sockets, routes, whole, doors, rest @ ..] = all;
+        let [program, used, owners, sockets, routes, whole, listeners, rest @ ..] = all;
         let [rules, shared_buckets, trusted, known, blacklist, counts] = rest;
         let maps = Maps {
             used: Map(used),
@@ -238,7 +238,7 @@ impl Program {
             sockets: Map(sockets),
             routes: Map(routes),
             whole: Map(whole),
-            doors: Map(doors),
+            listeners: Map(listeners),
             rules: Map(rules),
             shared_buckets: Map(shared_buckets),
             trusted: Map(trusted),
@@ -253,7 +253,7 @@ impl Program {
     fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let it = &self.maps;
         let (program, used, owners) = (&self.program, &it.used.0, &it.owners.0);
-        let routes = [&it.sockets.0, &it.routes.0, &it.whole.0, &it.doors.0, &it.rules.0];
+        let routes = [&it.sockets.0, &it.routes.0, &it.whole.0, &it.listeners.0, &it.rules.0];
         let sources =
             [&it.shared_buckets.0, &it.trusted.0, &it.known.0, &it.blacklist.0, &it.counts.0];
         [program, used, owners].into_iter().chain(routes).chain(sources).map(AsFd::as_fd)
@@ -313,11 +313,11 @@ impl Program {
 
     /// Takes away what an owner has.
     fn purge(&self, number: u32) {
-        let Maps { routes, whole, doors, trusted, known, blacklist, .. } = &self.maps;
+        let Maps { routes, whole, listeners, trusted, known, blacklist, .. } = &self.maps;
         let own = number.to_ne_bytes();
         purge(routes, |_, value| owner_of(value) == number);
         purge(whole, |_, value| owner_of(value) == number);
-        purge(doors, |_, value| owner_of(value) == number);
+        purge(listeners, |_, value| owner_of(value) == number);
         purge(trusted, |key, _| key[4..8] == own);
         purge(known, |key, _| key[8..12] == own);
         purge(blacklist, |key, _| key[8..12] == own);
@@ -333,7 +333,7 @@ impl Drop for Program {
     }
 }
 
-/// The owner in a value of routes and doors.
+/// The owner in a value of routes and listeners.
 fn owner_of(value: &[u8; 4]) -> u32 {
     u32::from_ne_bytes(*value) >> 8
 }
@@ -419,10 +419,10 @@ impl Owner {
         map.insert(key, &value, ANY).map(|()| true)
     }
 
-    /// Puts a door of a kind.
-    pub(crate) fn put_door(&self, door: &Target, kind: u32) -> io::Result<bool> {
+    /// Puts a listener of a kind.
+    pub(crate) fn put_listener(&self, listener: &Target, kind: u32) -> io::Result<bool> {
         self.maps().used.insert(&0u32.to_ne_bytes(), &1u32.to_ne_bytes(), ANY)?;
-        self.put(&self.maps().doors, door, kind)
+        self.put(&self.maps().listeners, listener, kind)
     }
 
     /// Routes a target to this owner's sockets.

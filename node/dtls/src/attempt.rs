@@ -1,6 +1,6 @@
 //! One attempt: an engine, and what it has come to.
 
-use crate::door::{CookieExchange, Hello, asked_cookie};
+use crate::cookie_exchange::{CookieExchange, Hello, asked_cookie};
 use crate::handshake::{Keys, Out, Role};
 use crate::settings::{HANDSHAKE_MAX, MTU, Settings};
 use dimpl::{Dtls, Error, Output, SrtpProfile};
@@ -71,14 +71,14 @@ impl Attempt {
         Self::with(engine, role, clock, now)
     }
 
-    /// What a crowded door answers to a hello; it is no longer than that. Nothing is kept.
+    /// What a crowded server answers to a hello; it is no longer than that. Nothing is kept.
     pub fn ask(
-        door: &CookieExchange,
+        exchange: &CookieExchange,
         settings: &Settings,
         clock: Clock,
         at: Asked<'_>,
     ) -> Option<Vec<u8>> {
-        let mut attempt = Self::at_exchange(door, settings, clock, at.now);
+        let mut attempt = Self::at_exchange(exchange, settings, clock, at.now);
         let mut out = Vec::new();
         attempt.hear(at.now, at.datagram, &mut out).ok()?;
         out.into_iter().find_map(|out| match out {
@@ -87,17 +87,17 @@ impl Attempt {
         })
     }
 
-    /// The attempt of a hello that has the cookie of the door; what it answers is in `out`. `None`
-    /// for another cookie.
+    /// The attempt of a hello that has the cookie of the exchange; what it answers is in `out`.
+    /// `None` for another cookie.
     pub fn admit(
-        door: &CookieExchange,
+        exchange: &CookieExchange,
         settings: &Settings,
         clock: Clock,
         at: Asked<'_>,
         out: &mut Vec<Out>,
     ) -> Option<Self> {
         let hello = Hello::read(at.datagram)?;
-        let mut attempt = Self::at_exchange(door, settings, clock, at.now);
+        let mut attempt = Self::at_exchange(exchange, settings, clock, at.now);
         let mut asked = Vec::new();
         attempt.hear(at.now, &CookieExchange::before(&hello)?, &mut asked).ok()?;
         let is_ours = asked.iter().any(|out| match out {
@@ -111,8 +111,13 @@ impl Attempt {
         attempt.is_there.then_some(attempt)
     }
 
-    fn at_exchange(door: &CookieExchange, settings: &Settings, clock: Clock, now: Time) -> Self {
-        let config = Arc::clone(door.config());
+    fn at_exchange(
+        exchange: &CookieExchange,
+        settings: &Settings,
+        clock: Clock,
+        now: Time,
+    ) -> Self {
+        let config = Arc::clone(exchange.config());
         let certificate = settings.certificate().for_engine();
         let mut engine = Dtls::new_12(config, certificate, clock.instant(now));
         engine.set_active(false);
@@ -219,7 +224,7 @@ impl Attempt {
     }
 }
 
-/// A hello that came to a crowded door.
+/// A hello that came to a crowded server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'d> {
     pub now: Time,

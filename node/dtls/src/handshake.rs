@@ -10,11 +10,11 @@
 //! one attempt after the other. A server makes one for each ClientHello, told apart by their random
 //! numbers, so that a forged one does not stand in the way of the peer's; it waits as long as the
 //! call lets it, for its client may be a phone that still rings. Where more of them come than it
-//! has places for, it asks for a cookie and keeps nothing of who asked (`door`), and of one source
-//! it has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
+//! has places for, it asks for a cookie and keeps nothing of who asked (`cookie_exchange`), and of
+//! one source it has [`SOURCE_ATTEMPTS_MAX`] attempts. Alerts that nothing protects end nothing.
 
 use crate::attempt::{Asked, Attempt, Clock, client_random};
-use crate::door::{CookieExchange, Hello};
+use crate::cookie_exchange::{CookieExchange, Hello};
 use crate::settings::Settings;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -162,7 +162,7 @@ pub struct Handshake {
     attempts: Vec<Peer>,
     began: Bucket,
     asked: Bucket,
-    door: Option<CookieExchange>,
+    exchange: Option<CookieExchange>,
     mistakes: u64,
     /// When a client must have ended.
     ends: Option<Time>,
@@ -208,7 +208,7 @@ impl Handshake {
             attempts: Vec::new(),
             began: Bucket::default(),
             asked: Bucket::default(),
-            door: None,
+            exchange: None,
             mistakes: 0,
             ends: None,
             rests_until: None,
@@ -317,12 +317,12 @@ impl Handshake {
         self.attempts.len().checked_sub(1)
     }
 
-    /// Whether one more hello is answered at the door.
+    /// Whether one more hello is answered with a cookie.
     fn opens(&mut self, now: Time) -> bool {
         let may = self.asked.has_room(now, *ASKED);
         if may {
             self.asked.take(now, *ASKED);
-            self.door = self.door.take().or_else(CookieExchange::new);
+            self.exchange = self.exchange.take().or_else(CookieExchange::new);
         }
         may
     }
@@ -332,20 +332,20 @@ impl Handshake {
         if Hello::read(came.datagram).is_none() || !self.opens(came.now) {
             return;
         }
-        let Some(door) = &self.door else { return };
+        let Some(exchange) = &self.exchange else { return };
         let at = Asked { now: came.now, datagram: came.datagram };
-        out.extend(Attempt::ask(door, &self.settings, self.clock, at).map(Out::Send));
+        out.extend(Attempt::ask(exchange, &self.settings, self.clock, at).map(Out::Send));
     }
 
-    /// Begins an attempt for who has the door's cookie.
+    /// Begins an attempt for who has the server's cookie.
     fn admit(&mut self, random: [u8; 32], came: &Came<'_>, out: &mut Vec<Out>) {
         // Who was never asked has none.
-        if self.door.is_none() || !self.opens(came.now) {
+        if self.exchange.is_none() || !self.opens(came.now) {
             return;
         }
-        let Some(door) = &self.door else { return };
+        let Some(exchange) = &self.exchange else { return };
         let at = Asked { now: came.now, datagram: came.datagram };
-        let Some(attempt) = Attempt::admit(door, &self.settings, self.clock, at, out) else {
+        let Some(attempt) = Attempt::admit(exchange, &self.settings, self.clock, at, out) else {
             return;
         };
         self.make_room(came.source);
@@ -430,7 +430,7 @@ impl Handshake {
         self.attempts.iter().position(|peer| peer.attempt.is_connected)
     }
 
-    /// A client knows whom it asked; at a server's door another one may have been first.
+    /// A client knows whom it asked; at a server another one may have been first.
     fn refuse(&mut self, at: usize, why: Failure, out: &mut Vec<Out>) {
         match self.role {
             Role::Client => self.fail(why, out),

@@ -23,7 +23,7 @@
 
 mod attempt;
 mod certificate;
-mod door;
+mod cookie_exchange;
 mod handshake;
 mod settings;
 

@@ -1,7 +1,7 @@
 //! Answers to those who ask: what the workers counted, what the plane knows.
 
 use crate::ipc::Driver;
-use crate::packets::doors::{self, DoorRow, Passed};
+use crate::packets::channels::{self, PacketChannelRow, Passed};
 use crate::params::{Params, mac, number, param};
 use crate::serve::Forwarder;
 use crate::tables::{self, HitRow, MacRow};
@@ -68,8 +68,8 @@ rows! {
         busy_ms: Option<u64>,
     }
 
-    /// Why doors were closed.
-    pub struct ClosedDoor {
+    /// Why packet channels were closed.
+    pub struct ClosedPacketChannel {
         closed: String,
         times: u64,
     }
@@ -144,9 +144,9 @@ questions! {
     /// The workers.
     Ask "plane/workers" [] -> Vec<WorkerRow>,
         |it, asked| Ok(workers(&it.reports(asked.asker, false), it));
-    /// The doors by which packets go up to functions, and why others were closed.
-    Ask "plane/doors" [] -> Vec<Either<DoorRow, ClosedDoor>>,
-        |it, asked| Ok(doors(&it.reports(asked.asker, false), it));
+    /// The packet channels by which packets go up to functions, and why others were closed.
+    Ask "plane/doors" [] -> Vec<Either<PacketChannelRow, ClosedPacketChannel>>,
+        |it, asked| Ok(channels(&it.reports(asked.asker, false), it));
     /// Follows packets through the graph; `plane/traced` shows them.
     Act "plane/trace" [
         Parameter::number("packets", "how many, 10 if it is left out"),
@@ -345,16 +345,20 @@ fn workers(reports: &[Report], it: &Forwarder) -> Vec<WorkerRow> {
     rows.collect()
 }
 
-/// Doors that stand, and last why others were closed.
-fn doors(reports: &[Report], it: &Forwarder) -> Vec<Either<DoorRow, ClosedDoor>> {
-    let rows = it.doors.iter().map(|(number, classes)| {
+/// Packet channels that stand, and last why others were closed.
+fn channels(
+    reports: &[Report],
+    it: &Forwarder,
+) -> Vec<Either<PacketChannelRow, ClosedPacketChannel>> {
+    let rows = it.channels.iter().map(|(number, classes)| {
         let mut sum = Passed::default();
-        let parts = reports.iter().filter_map(|report| report.doors.get(number));
-        parts.for_each(|passed| doors::add(&mut sum, passed));
-        Either::A(doors::row(*number, classes, &sum))
+        let parts = reports.iter().filter_map(|report| report.channels.get(number));
+        parts.for_each(|passed| channels::add(&mut sum, passed));
+        Either::A(channels::row(*number, classes, &sum))
     });
-    let broken = it.doors_broken.iter();
-    let closed = broken.map(|(why, times)| ClosedDoor { closed: why.clone(), times: *times });
+    let broken = it.channels_broken.iter();
+    let closed =
+        broken.map(|(why, times)| ClosedPacketChannel { closed: why.clone(), times: *times });
     rows.chain(closed.map(Either::B)).collect()
 }
 

@@ -19,10 +19,10 @@ const TRACE: Duration = Duration::from_secs(60);
 const TRACE_OF_OTHERS: Duration = Duration::from_secs(10);
 /// Packets that a worker looks at for a trace of somebody else.
 const LOOKS_OF_OTHERS: u64 = 1 << 20;
-/// Time between two warnings of what somebody at the door may not do.
+/// Time between two warnings of what somebody who connects may not do.
 const WARN: Duration = Duration::from_secs(1);
 
-/// What is warned of once in a while only: anybody at the door may cause it.
+/// What is warned of once in a while only: whoever connects may cause it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Warning {
     /// All places are taken.
@@ -33,8 +33,8 @@ pub(crate) enum Warning {
     Control,
     /// Somebody else wants a change.
     Change,
-    /// A door is closed for what its other side wrote.
-    Door,
+    /// A packet channel is closed for what its other side wrote.
+    PacketChannel,
 }
 
 /// Who asks for a trace: whoever stands below holds up nobody above.
@@ -86,7 +86,7 @@ const fn time_of(rank: Rank) -> Duration {
 }
 
 impl Forwarder {
-    /// Whether it is time for another warning of what is done at the door.
+    /// Whether it is time for another warning of what is done by who connects.
     pub(crate) fn may_warn(&mut self, what: Warning) -> bool {
         let now = self.now();
         let is_due = self.asked.warned.get(&what).is_none_or(|at| now >= *at);

@@ -1,6 +1,6 @@
 //! A connection as the main thread has it, and what one that controls nothing may keep here.
 
-use crate::door::Challenge;
+use crate::control_listener::Challenge;
 use crate::ipc::{Broken, LENGTH_OCTETS, Request};
 use crate::stream::{Lost, Stream};
 use driver::Interest;
@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) is_control: bool,
-    /// Of a control that leads by one, and of its doors.
+    /// Of a control that leads by one, and of its packet channels.
     pub(crate) epoch: Option<u64>,
     /// Whose process it was that connected.
     pub(crate) user: u32,
@@ -80,15 +80,15 @@ pub(crate) fn in_turn(ready: &mut [u64], control: Option<u64>, served: u64) {
 }
 
 /// Which connection gives way to a newcomer, so that nobody who may open the socket keeps a control
-/// out by holding all places: none that controls or has a door for packets, one that has proved
+/// out by holding all places: none that controls or has a packet channel, one that has proved
 /// nothing if there is any, of the user who holds most, the oldest that had time to prove.
 pub(crate) fn gives_way<T>(
     connections: &BTreeMap<u64, Connection>,
-    doors: &BTreeMap<u64, T>,
+    channels: &BTreeMap<u64, T>,
     now: Time,
 ) -> Option<u64> {
     let others = connections.iter();
-    let others = others.filter(|(number, it)| !it.is_control && !doors.contains_key(number));
+    let others = others.filter(|(number, it)| !it.is_control && !channels.contains_key(number));
     let is_proven = |it: &Connection| it.challenge.as_ref().is_some_and(Challenge::is_proven);
     let mut held: BTreeMap<u32, usize> = BTreeMap::new();
     others.clone().for_each(|(_, it)| *held.entry(it.user).or_default() += 1);
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn who_holds_most_gives_way_first_and_who_just_came_last() {
-        // The first is of another user, the third has a door, the fifth controls.
+        // The first is of another user, the third has a packet channel, the fifth controls.
         let users = [7, 8, 8, 8, 8, 8];
         let mut all: BTreeMap<u64, Connection> =
             (0..).zip(users).map(|(number, user)| (number, connection(user, number))).collect();
         all.get_mut(&4).unwrap().is_control = true;
-        let doors = BTreeMap::from([(2, ())]);
+        let channels = BTreeMap::from([(2, ())]);
         let at = |second: u64| Time::from_millis(1_000 * second);
-        let goes = |all: &BTreeMap<_, _>, second| gives_way(all, &doors, at(second));
+        let goes = |all: &BTreeMap<_, _>, second| gives_way(all, &channels, at(second));
         assert_eq!(goes(&all, 10), Some(1), "not the oldest of all");
         all.get_mut(&1).unwrap().since = at(10);
         assert_eq!(goes(&all, 10), Some(3), "it may yet prove the key");

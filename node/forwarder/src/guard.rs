@@ -34,7 +34,7 @@ impl Watched {
 /// Without a control, and as long as nobody knocks, the workers forward on.
 pub(crate) fn watch(
     watched: &Arc<Watched>,
-    door: UnixListener,
+    listener: UnixListener,
     end: impl FnOnce() + Send + 'static,
 ) {
     let watched = Arc::clone(watched);
@@ -49,7 +49,7 @@ pub(crate) fn watch(
                 let state = life.state.name();
                 tracing::error!(target: "forwarder", state, "the main thread");
             }
-            if hangs && (watched.has_control.load(Ordering::Relaxed) || knocks(&door)) {
+            if hangs && (watched.has_control.load(Ordering::Relaxed) || knocks(&listener)) {
                 tracing::error!(target: "forwarder", "it ends, so that another is started");
                 return end();
             }
@@ -61,9 +61,9 @@ pub(crate) fn watch(
 }
 
 /// Whether somebody waits to be let in.
-fn knocks(door: &UnixListener) -> bool {
+fn knocks(listener: &UnixListener) -> bool {
     let ready = Poll::new().and_then(|mut poll| {
-        poll.add(door, 0, Interest::Read)?;
+        poll.add(listener, 0, Interest::Read)?;
         Ok(!poll.wait(Some(std::time::Duration::ZERO))?.is_empty())
     });
     ready.unwrap_or(false)

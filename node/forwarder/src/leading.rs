@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   Hello ───────→ the one control, unless one of an epoch lives
-//!   Lead { 7 } ──→ that of epoch 6 hears that 7 leads and is let go, and its doors are closed
-//!   Lead { 6 } ──→ Refused, and so is a door of 6: epoch 7 leads
+//!   Lead { 7 } ──→ that of epoch 6 hears that 7 leads and is let go, its packet channels closed
+//!   Lead { 6 } ──→ Refused, and so is a packet channel of 6: epoch 7 leads
 //! ```
 //! The two controls of an edge elect one of them; what is late of the other is refused here: no
 //! program of an epoch comes after one of a later one.
 
 use crate::asked::Warning;
-use crate::door::Challenge;
+use crate::control_listener::Challenge;
 use crate::ipc::Reply;
 use crate::serve::Forwarder;
 use crate::stream::Lost;
@@ -26,7 +26,7 @@ impl Forwarder {
         let Some(connection) = self.connections.get(&number) else { return };
         let is_proven = connection.challenge.as_ref().is_some_and(Challenge::is_met);
         let is_trusted = is_proven || connection.is_own;
-        if self.door.has_keys() && !is_proven {
+        if self.listener.has_keys() && !is_proven {
             return self.turn_away(number, "this forwarder is controlled by who has its key");
         }
         let highest = self.kept.epoch;
@@ -60,7 +60,7 @@ impl Forwarder {
         }
     }
 
-    /// A control leads from now on: those of earlier epochs, and their doors, are let go.
+    /// A control leads from now on: those of earlier epochs, and their packet channels, are let go.
     fn follow(&mut self, number: u64, epoch: u64) {
         let before = std::mem::replace(&mut self.kept.epoch, epoch);
         if let Some(connection) = self.connections.get_mut(&number) {
@@ -83,7 +83,7 @@ impl Forwarder {
         }
     }
 
-    /// Whether a door may be opened for the control of an epoch.
+    /// Whether a packet channel may be opened for the control of an epoch.
     ///
     /// # Errors
     /// Why not.

@@ -19,7 +19,7 @@ mod asked;
 mod claims;
 mod connection;
 mod control;
-mod door;
+mod control_listener;
 mod guard;
 mod highest;
 mod launch;

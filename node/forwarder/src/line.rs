@@ -1,6 +1,6 @@
 //! The control's end of a connection: says hello, proves its key, and carries whole messages.
 
-use crate::door::LABEL;
+use crate::control_listener::LABEL;
 use crate::ipc::{self, Reply, Request};
 use crate::stream::{Lost, Stream};
 use authentication::Keys;

@@ -4,7 +4,7 @@ use crate::answer;
 use crate::asked::{Asked, Warning};
 use crate::claims::Kept;
 use crate::connection::{self, Connection};
-use crate::door::{Challenge, Door, Guest, Knock};
+use crate::control_listener::{Challenge, ControlListener, Guest, Knock};
 use crate::guard::{self, Watched};
 use crate::highest;
 use crate::ipc::{MEMO_OCTETS_MAX, PortSpec, Reply, Request, WorkerState};
@@ -63,9 +63,9 @@ pub fn serve(spec: &Spec) -> Result<(), Failed> {
 /// When it cannot start.
 pub fn serve_with(spec: &Spec, features: &[Row]) -> Result<(), Failed> {
     let mut forwarder = Forwarder::start(spec, features)?;
-    let door = forwarder.door.listener().map_err(kernel("the socket"))?;
+    let listener = forwarder.listener.listener().map_err(kernel("the socket"))?;
     // A thread cannot be ended: its process can.
-    guard::watch(&forwarder.watched, door, || std::process::abort());
+    guard::watch(&forwarder.watched, listener, || std::process::abort());
     tracing::info!(target: "forwarder", socket = %spec.socket.display(), "the forwarder stands");
     forwarder.run().map_err(kernel("the poll"))?;
     forwarder.end()?;
@@ -128,11 +128,11 @@ pub(crate) struct Forwarder {
     workers: FromWorkers,
     waker: Arc<Waker>,
     poll: Poll,
-    pub(crate) door: Door,
-    /// Doors for packets by their connections: classes and shares.
-    pub(crate) doors: BTreeMap<u64, Vec<(String, u16)>>,
-    /// Doors that were closed because of what the other side wrote, by what that was.
-    pub(crate) doors_broken: BTreeMap<String, u64>,
+    pub(crate) listener: ControlListener,
+    /// Packet channels by their connections: classes and shares.
+    pub(crate) channels: BTreeMap<u64, Vec<(String, u16)>>,
+    /// Packet channels that were closed because of what the other side wrote, by what that was.
+    pub(crate) channels_broken: BTreeMap<String, u64>,
     pub(crate) watched: Arc<Watched>,
     pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
@@ -145,10 +145,10 @@ pub(crate) struct Forwarder {
 
 impl Forwarder {
     pub(crate) fn start(spec: &Spec, features: &[Row]) -> Result<Self, Failed> {
-        let door = Door::open(spec)?;
+        let listener = ControlListener::open(spec)?;
         let waker = Arc::new(Waker::new().map_err(kernel("a waker"))?);
         let poll = Poll::new().map_err(kernel("a poll"))?;
-        poll.add(&door, LISTENER, Interest::Read).map_err(kernel("the poll"))?;
+        poll.add(&listener, LISTENER, Interest::Read).map_err(kernel("the poll"))?;
         poll.add(&*waker, WAKER, Interest::Read).map_err(kernel("the poll"))?;
         let (tell, told) = unbounded();
         let random = driver::random().map_err(kernel("the random source"))?;
@@ -174,9 +174,9 @@ impl Forwarder {
             workers: FromWorkers { tell, told },
             waker,
             poll,
-            door,
-            doors: BTreeMap::new(),
-            doors_broken: BTreeMap::new(),
+            listener,
+            channels: BTreeMap::new(),
+            channels_broken: BTreeMap::new(),
             watched: Arc::default(),
             connections: BTreeMap::new(),
             next: 0,
@@ -336,7 +336,7 @@ impl Forwarder {
             port.open.remove(&worker);
         }
         self.tell_worker(number);
-        self.close_doors("a worker began anew");
+        self.close_channels("a worker began anew");
     }
 
     /// A worker with a new graph, new packets and new queues in the place of a dead one. Its
@@ -378,7 +378,7 @@ impl Forwarder {
 
     fn accept(&mut self) {
         for _ in 0..KNOCKS_MAX {
-            match self.door.accept() {
+            match self.listener.accept() {
                 Knock::Nobody => return,
                 Knock::Guest(guest) => self.let_in(guest),
                 Knock::Stranger(user) if self.may_warn(Warning::Stranger) => {
@@ -412,7 +412,7 @@ impl Forwarder {
     }
 
     fn make_room(&mut self, now: Time) {
-        if let Some(one) = connection::gives_way(&self.connections, &self.doors, now) {
+        if let Some(one) = connection::gives_way(&self.connections, &self.channels, now) {
             if self.may_warn(Warning::Room) {
                 tracing::warn!(target: "forwarder", "{CONNECTIONS_MAX} connections: one ends");
             }
@@ -455,7 +455,7 @@ impl Forwarder {
 
     pub(crate) fn lose(&mut self, number: u64, why: &Lost) {
         let Some(connection) = self.connections.remove(&number) else { return };
-        self.close_door(number);
+        self.close_channel(number);
         self.end_trace(Some(number));
         // Closing ends the watch; that it was not watched does no harm.
         let _ = self.poll.remove(&connection.stream);
@@ -469,7 +469,7 @@ impl Forwarder {
             Request::Prove { proofs } => {
                 let connection = self.connections.get_mut(&number);
                 if let Some(challenge) = connection.and_then(|it| it.challenge.as_mut())
-                    && !self.door.prove(challenge, &proofs)
+                    && !self.listener.prove(challenge, &proofs)
                 {
                     self.turn_away(number, "it does not have the key");
                 }
@@ -480,7 +480,7 @@ impl Forwarder {
                 let answer = answer::answer(self, number, &path, &params);
                 self.say(number, &Reply::Answer { id, answer });
             }
-            Request::Door { classes, epoch } => self.open_door(number, classes, epoch),
+            Request::PacketChannel { classes, epoch } => self.open_channel(number, classes, epoch),
             _ if !self.connections.get(&number).is_some_and(|it| it.is_control) => {
                 // The control hears of it, not of each one; who said it has nothing more to say.
                 if self.may_warn(Warning::Change) {
@@ -613,7 +613,9 @@ impl Forwarder {
                 self.tell(&Reply::Link { port, up: metrics.up, mac });
             }
             Notification::Died { worker, why, remains } => self.died(worker, why, *remains),
-            Notification::DoorBroke { door, corrupt } => self.door_broke(door, corrupt),
+            Notification::PacketChannelBroke { channel, corrupt } => {
+                self.channel_broke(channel, corrupt)
+            }
             Notification::Opened { port, result: Err(why), .. } => {
                 let name = self.ports.get(&port).map(|port| port.spec.name.clone());
                 self.refuse(&format!("port {}", name.unwrap_or_default()), &why);

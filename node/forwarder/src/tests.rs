@@ -5,7 +5,7 @@ mod leading;
 #[path = "../tests/peer/mod.rs"]
 mod peer;
 
-use crate::door::Door;
+use crate::control_listener::ControlListener;
 use crate::guard::{self, Watched};
 use crate::ipc::{Driver, PortSpec, Reply, Request, WorkerState};
 use crate::serve::{Forwarder, WorkerHandle};
@@ -307,7 +307,7 @@ fn a_trace_ends_with_who_asked_for_it_and_he_begins_no_other_at_once() {
     world.forwarder.join().unwrap().unwrap();
 }
 
-/// A door of one class, and what came by it.
+/// A packet channel of one class, and what came by it.
 struct Far {
     channel: Box<dyn Channel>,
     packets: Vec<(PacketRecord, Vec<u8>)>,
@@ -335,7 +335,7 @@ impl Far {
     }
 
     fn opens(mut self) -> Self {
-        awaited("the door", || {
+        awaited("the packet channel", || {
             self.look().unwrap();
             self.is_open.then_some(())
         });
@@ -349,7 +349,7 @@ impl Far {
 }
 
 #[test]
-fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() {
+fn a_packet_channel_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() {
     let mut world = World::start();
     let mut peer = Peer::meet(&world.memif, 2);
     let mut far = Far::of(&world.socket, None, "other", 100).opens();
@@ -361,21 +361,21 @@ fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() 
     let (record, packet) = &far.packets[0];
     assert_eq!((record.interface, record.vrf, record.class), (1, 0, 0));
     assert_eq!((packet[0], packet[9], &packet[16..20]), (0x45, 99, &[10, 0, 0, 1][..]));
-    // The same class has no second door, and shares are no more than a ring.
+    // The same class has no second packet channel, and shares are no more than a ring.
     let second = Far::of(&world.socket, None, "other", 1).ends();
-    assert_eq!(second, "packets of class other have a door");
+    assert_eq!(second, "packets of class other have a packet channel");
     assert_eq!(Far::of(&world.socket, None, "what", 1).ends(), "there is no class what");
     let (long, cut) = ("é".repeat(20_000), "é".repeat(64));
     let refused = Far::of(&world.socket, None, &long, 1).ends();
     assert_eq!(refused, format!("there is no class {cut}"));
-    assert!(Far::of(&world.socket, None, "bgp", 513).ends().starts_with("a door: "));
+    assert!(Far::of(&world.socket, None, "bgp", 513).ends().starts_with("a packet channel: "));
     world.fail.send((1, false)).unwrap();
     assert_eq!(far.ends(), "a worker began anew");
     world.hears_of(1, WorkerState::Forwards);
     let mut next = Far::of(&world.socket, None, "other", 100).opens();
     assert_eq!(next.look(), Ok(()));
     drop(next);
-    awaited("the end of the doors", || {
+    awaited("the end of the packet channels", || {
         (world.asks("doors") == serde_json::json!([])).then_some(())
     });
     world.control.stop().unwrap();
@@ -383,7 +383,7 @@ fn a_door_takes_what_the_control_plane_is_sent_and_is_over_when_a_worker_dies() 
 }
 
 #[test]
-fn who_holds_all_places_takes_nobodys_door() {
+fn who_holds_all_places_takes_nobodys_packet_channel() {
     let World { control, socket, forwarder, .. } = &mut World::start();
     let mut far = Far::of(socket, None, "bgp", 8).opens();
     let mut held: Vec<_> = (0..100)
@@ -479,10 +479,10 @@ fn with_a_key_who_proves_it_takes_over_and_nobody_else_does_anything() {
 #[test]
 fn why_a_forwarder_left_is_heard_though_it_left_before_all_was_said() {
     let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("door");
-    let door = UnixListener::bind(&socket).unwrap();
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
     let mut control = Control::connect(&socket, Keys::parse("0123456789abcdef").ok()).unwrap();
-    let (mut there, _) = door.accept().unwrap();
+    let (mut there, _) = listener.accept().unwrap();
     let mut octets = Vec::new();
     crate::ipc::write(&Reply::Challenge { challenge: vec![7; 32] }, &mut octets).unwrap();
     let why = "it does not have the key".to_owned();
@@ -518,13 +518,15 @@ fn what_is_refused_is_named_as_it_was_said() {
 #[test]
 fn a_main_thread_that_hangs_ends_the_process_once_somebody_starts_another() {
     let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("door");
-    let door = UnixListener::bind(&socket).unwrap();
+    let socket = folder.path().join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
     let (tell, told) = mpsc::channel();
     let start = |has_control: bool| {
         let (watched, tell) = (Arc::new(Watched::default()), tell.clone());
         watched.turn(has_control);
-        guard::watch(&watched, door.try_clone().unwrap(), move || tell.send(has_control).unwrap());
+        guard::watch(&watched, listener.try_clone().unwrap(), move || {
+            tell.send(has_control).unwrap()
+        });
         watched
     };
     let (_alone, _controlled) = (start(false), start(true));
@@ -536,11 +538,11 @@ fn a_main_thread_that_hangs_ends_the_process_once_somebody_starts_another() {
 }
 
 #[test]
-fn the_folder_of_a_door_is_made_for_those_who_may_open_the_door() {
+fn the_folder_of_a_listener_is_made_for_those_who_may_open_its_socket() {
     let folder = tempfile::tempdir().unwrap();
     for (name, users, rights) in [("own", vec![], 0o700), ("shared", vec![4_711], 0o755)] {
         let socket = folder.path().join(name).join("pe1.forwarder");
-        let _door = Door::open(&Spec { users, ..spec(&socket, None) }).unwrap();
+        let _listener = ControlListener::open(&Spec { users, ..spec(&socket, None) }).unwrap();
         let made = std::fs::metadata(folder.path().join(name)).unwrap();
         assert_eq!(made.permissions().mode() & rights, made.permissions().mode() & 0o777);
         assert_eq!(made.permissions().mode() & 0o700, 0o700);

@@ -8,7 +8,7 @@
 use crate::ipc::PortSpec;
 use crate::life::{Pulse, Remains, words};
 use crate::open::{self, Place, Shared};
-use crate::packets::doors::{Doors, Part, Passed};
+use crate::packets::channels::{PacketChannels, Part, Passed};
 use crate::packets::rings::Corrupt;
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use driver::{Clock, Interest, Poll, Waker};
@@ -36,8 +36,8 @@ const OPENINGS_MAX: u32 = 100;
 const WAKER: u64 = u64::MAX;
 /// The host's place in the poll.
 const HOST: u64 = u64::MAX - 1;
-/// The place of doors in the poll.
-const DOOR: u64 = u64::MAX - 2;
+/// The place of packet channels in the poll.
+const PACKET_CHANNEL: u64 = u64::MAX - 2;
 
 /// What a worker is told.
 pub(crate) enum Order {
@@ -51,10 +51,10 @@ pub(crate) enum Order {
     Route { vrf: u32, packet: Box<[u8]> },
     /// Tells the sender of a packet that its receiver does not answer.
     Unreachable { interface: u32, vrf: u32, packet: Box<[u8]> },
-    /// Opens its part of a door for packets.
-    Door(Box<Part>),
+    /// Opens its part of a packet channel.
+    PacketChannel(Box<Part>),
     /// Closes it.
-    CloseDoor(u64),
+    ClosePacketChannel(u64),
     /// Says what it has counted, and what was traced if that is asked for.
     Report(Sender<Report>, bool),
     /// Traces packets from now on.
@@ -77,8 +77,8 @@ pub(crate) enum Notification {
     Opened { worker: u16, port: u16, result: Result<Metrics, String> },
     /// A link came or went.
     Link { port: u16, up: bool },
-    /// The other side of a door wrote what cannot be.
-    DoorBroke { door: u64, corrupt: Corrupt },
+    /// The other side of a packet channel wrote what cannot be.
+    PacketChannelBroke { channel: u64, corrupt: Corrupt },
     /// It panicked, and its thread is over.
     Died { worker: u16, why: String, remains: Box<Remains> },
 }
@@ -101,7 +101,7 @@ pub(crate) struct Report {
     pub(crate) slots: usize,
     pub(crate) unwanted: u64,
     pub(crate) busy: Duration,
-    pub(crate) doors: BTreeMap<u64, Passed>,
+    pub(crate) channels: BTreeMap<u64, Passed>,
 }
 
 /// What a worker is made of.
@@ -141,9 +141,9 @@ pub(crate) struct Worker {
     busy: Duration,
     began: Option<Time>,
     met_host: Time,
-    /// Packets for a host that is not there, and of classes without a door.
+    /// Packets for a host that is not there, and of classes without a packet channel.
     unwanted: u64,
-    doors: Doors,
+    channels: PacketChannels,
     /// Ports that could not be opened yet, and how often that was tried.
     again: Vec<(PortSpec, Option<Shared>, u32)>,
 }
@@ -187,7 +187,7 @@ impl Worker {
             began: None,
             met_host: Time::ZERO,
             unwanted: 0,
-            doors: Doors::default(),
+            channels: PacketChannels::default(),
             again: Vec::new(),
         })
     }
@@ -273,7 +273,7 @@ impl Worker {
             graph.push(self.inject, &self.batch, pool);
             self.batch.clear();
         }
-        any |= self.doors.receive(graph, pool, self.inject);
+        any |= self.channels.receive(graph, pool, self.inject);
         let is_due = graph.deadline().is_some_and(|at| at <= now);
         if any || is_due {
             graph.run(pool, &mut self.out, now);
@@ -306,7 +306,7 @@ impl Worker {
         }
         let punted = self.out.punted();
         if !punted.is_empty() {
-            self.doors.hand_up(now, pool, punted, &mut self.unwanted);
+            self.channels.hand_up(now, pool, punted, &mut self.unwanted);
         }
         // The host takes IP packets; a punt of anything else is nobody's.
         punted.retain(|slot| {
@@ -351,8 +351,8 @@ impl Worker {
                     // Whoever asked may have gone.
                     let _ = to.send(self.report(is_traced));
                 }
-                Ok(Order::Door(part)) => self.open_door(*part),
-                Ok(Order::CloseDoor(number)) => self.close_door(number),
+                Ok(Order::PacketChannel(part)) => self.open_channel(*part),
+                Ok(Order::ClosePacketChannel(number)) => self.close_channel(number),
                 Ok(Order::Trace(choice)) => self.parts.graph.trace(choice),
                 Ok(Order::EndTrace) => self.parts.graph.end_trace(),
                 #[cfg(test)]
@@ -367,17 +367,17 @@ impl Worker {
         }
     }
 
-    fn open_door(&mut self, part: Part) {
+    fn open_channel(&mut self, part: Part) {
         if let Some(down) = &part.down
-            && let Err(error) = self.poll.add(down, DOOR, Interest::Read)
+            && let Err(error) = self.poll.add(down, PACKET_CHANNEL, Interest::Read)
         {
-            tracing::error!(target: "forwarder", %error, "a door is not watched");
+            tracing::error!(target: "forwarder", %error, "a packet channel is not watched");
         }
-        self.doors.open(part, &self.parts.graph);
+        self.channels.open(part, &self.parts.graph);
     }
 
-    fn close_door(&mut self, number: u64) {
-        if let Some(down) = self.doors.close(number).and_then(|part| part.down) {
+    fn close_channel(&mut self, number: u64) {
+        if let Some(down) = self.channels.close(number).and_then(|part| part.down) {
             // Closing ends the watch; that it was not watched does no harm.
             let _ = self.poll.remove(&down);
         }
@@ -448,9 +448,9 @@ impl Worker {
         for (spec, shared, attempt) in std::mem::take(&mut self.again) {
             self.open(spec, shared, attempt);
         }
-        for (door, corrupt) in std::mem::take(&mut self.doors.broken) {
-            self.close_door(door);
-            self.tell(Notification::DoorBroke { door, corrupt });
+        for (channel, corrupt) in std::mem::take(&mut self.channels.broken) {
+            self.close_channel(channel);
+            self.tell(Notification::PacketChannelBroke { channel, corrupt });
         }
         let mut changes = Vec::new();
         for (number, open) in self.ports.iter_mut().enumerate() {
@@ -487,7 +487,7 @@ impl Worker {
             slots: self.parts.pool.slots(),
             unwanted: self.unwanted,
             busy: self.busy,
-            doors: self.doors.passed(),
+            channels: self.channels.passed(),
         }
     }
 
@@ -499,7 +499,7 @@ impl Worker {
         for port in ports.chain(&mut self.parts.host) {
             is_quiet &= port.doze();
         }
-        for down in self.doors.downs() {
+        for down in self.channels.downs() {
             is_quiet &= down.doze();
         }
         if is_quiet {
@@ -516,7 +516,7 @@ impl Worker {
         self.parts.waker.rise();
         let ports = self.ports.iter_mut().flatten().map(|open| &mut open.port);
         ports.chain(&mut self.parts.host).for_each(Port::rise);
-        self.doors.rise();
+        self.channels.rise();
         self.worked = self.now();
     }
 

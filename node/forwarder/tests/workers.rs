@@ -18,9 +18,9 @@ const WORKERS: u16 = 2;
 #[test]
 fn workers_forward_what_comes_by_the_rings_of_one_memif() {
     let folder = tempfile::tempdir().unwrap();
-    let (doorway, socket) = (folder.path().join("control"), folder.path().join("memif"));
+    let (listen, socket) = (folder.path().join("control"), folder.path().join("memif"));
     let spec = Spec {
-        socket: doorway.clone(),
+        socket: listen.clone(),
         workers: WORKERS,
         cores: Vec::new(),
         packets: 2_048,
@@ -30,7 +30,7 @@ fn workers_forward_what_comes_by_the_rings_of_one_memif() {
         users: Vec::new(),
     };
     let forwarder = std::thread::spawn(move || serve(&spec));
-    let mut control = awaited("the forwarder", || Control::connect(&doorway, None).ok());
+    let mut control = awaited("the forwarder", || Control::connect(&listen, None).ok());
     let driver = Driver::Memif { socket: socket.display().to_string(), id: 3, master: true };
     let name = "m".to_owned();
     control.open(PortSpec { port: 0, name, driver, mac: Some(ROUTER), mtu: 1_500 }).unwrap();
@@ -110,9 +110,9 @@ fn item(said: &Said) -> Program {
 #[test]
 fn media_of_a_call_passes_the_forwarder_and_its_control_hears_of_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (doorway, socket) = (folder.path().join("control"), folder.path().join("memif"));
+    let (listen, socket) = (folder.path().join("control"), folder.path().join("memif"));
     let spec = Spec {
-        socket: doorway.clone(),
+        socket: listen.clone(),
         workers: WORKERS,
         cores: Vec::new(),
         packets: 2_048,
@@ -122,7 +122,7 @@ fn media_of_a_call_passes_the_forwarder_and_its_control_hears_of_it() {
         users: Vec::new(),
     };
     let forwarder = std::thread::spawn(move || serve(&spec));
-    let mut control = awaited("the forwarder", || Control::connect(&doorway, None).ok());
+    let mut control = awaited("the forwarder", || Control::connect(&listen, None).ok());
     let driver = Driver::Memif { socket: socket.display().to_string(), id: 3, master: true };
     let name = "m".to_owned();
     control.open(PortSpec { port: 0, name, driver, mac: Some(ROUTER), mtu: 1_500 }).unwrap();

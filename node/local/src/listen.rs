@@ -102,7 +102,7 @@ fn place(folder: &Path, name: &str, number: u32, hidden: &Path) -> io::Result<Pa
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Keeps others of the folder from opening or closing a door at the same time. Who may read the
+/// Keeps others of the folder from opening or closing a socket at the same time. Who may read the
 /// folder could keep it locked: after a while it is gone on without.
 fn alone(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;

@@ -64,7 +64,7 @@ struct ApiListener {
 pub struct Oam {
     core: Arc<Core>,
     runtime: Option<Runtime>,
-    door: Mutex<ApiListener>,
+    listener: Mutex<ApiListener>,
     /// Dropped: the socket of this machine takes no new connection.
     local: Option<watch::Sender<()>>,
     stop: Arc<AtomicBool>,
@@ -109,13 +109,13 @@ impl Oam {
             .thread_name("oam")
             .enable_all()
             .build()?;
-        let door = Mutex::new(open(&runtime, &core, wanted, listener)?);
+        let listener = Mutex::new(open(&runtime, &core, wanted, listener)?);
         let stop = Arc::new(AtomicBool::new(false));
         let threads = ticker::start(&core, &stop)?;
         if let Some(interval) = notify::watchdog_interval() {
             runtime.spawn(watchdog(Arc::clone(&core), interval));
         }
-        Ok(Self { core, runtime: Some(runtime), door, local: None, stop, threads })
+        Ok(Self { core, runtime: Some(runtime), listener, local: None, stop, threads })
     }
 
     /// Answers at a socket of this machine as well, without a token: root and the owner of the
@@ -144,14 +144,14 @@ impl Oam {
         &self.core
     }
 
-    fn door(&self) -> MutexGuard<'_, ApiListener> {
-        self.door.lock().unwrap_or_else(PoisonError::into_inner)
+    fn listener(&self) -> MutexGuard<'_, ApiListener> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The address as bound.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.door().bound
+        self.listener().bound
     }
 
     /// Whether [`Oam::configure`] could bind the section's address.
@@ -160,7 +160,7 @@ impl Oam {
     /// What the kernel says.
     pub fn check(&self, section: &Section) -> io::Result<()> {
         let wanted = address(section)?;
-        if wanted == self.door().wanted { Ok(()) } else { bind(wanted).map(drop) }
+        if wanted == self.listener().wanted { Ok(()) } else { bind(wanted).map(drop) }
     }
 
     /// Takes a new section: binds a new address before it leaves the old one.
@@ -169,11 +169,11 @@ impl Oam {
     /// What the kernel says; nothing changed then.
     pub fn configure(&self, section: &Section) -> io::Result<()> {
         let wanted = address(section)?;
-        let mut door = self.door();
-        if wanted != door.wanted
+        let mut listener = self.listener();
+        if wanted != listener.wanted
             && let Some(runtime) = &self.runtime
         {
-            *door = open(runtime, &self.core, wanted, bind(wanted)?)?;
+            *listener = open(runtime, &self.core, wanted, bind(wanted)?)?;
         }
         self.core.metrics_open.store(section.metrics_open, Relaxed);
         self.core.set_hosts(section.hosts.clone());

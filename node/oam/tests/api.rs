@@ -347,7 +347,7 @@ fn a_new_address_takes_over_and_the_old_one_closes() {
     site.oam.configure(&section).unwrap();
     assert_eq!(site.get("/api/v1/site").status, 200);
     assert_eq!(site.oam.address(), free);
-    until("the old door closes", || TcpStream::connect(old).is_err());
+    until("the old listener closes", || TcpStream::connect(old).is_err());
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The kernel's part of the policing: a thread that keeps a filter (XDP) before the interfaces of
-//! a function's doors and tells it what the shards learn.
+//! a function's listeners and tells it what the shards learn.
 //!
 //! ```text
 //! shard: Effects::changes ─→ tell ───────┐                       ┌─ interfaces, once a second
@@ -33,7 +33,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(2);
 const CONFIGURE_MAX: Duration = Duration::from_secs(20);
 
 event::metrics! {
-    /// What the kernel did with frames towards a function's doors.
+    /// What the kernel did with frames towards a function's listeners.
     pub enum KernelMetric {
         /// Frames of unknown sources that the kernel let pass.
         Passed = Counter, "runtime_fence_passed_unknown_total";
@@ -69,7 +69,7 @@ pub enum Wish {
 
 /// Something that a function listens at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilterDoor {
+pub struct FilterListener {
     /// Where; a wildcard stands for every address of this machine.
     pub listen: SocketAddr,
     /// What carries its bytes.
@@ -85,13 +85,13 @@ pub struct FilterSpec {
     pub name: String,
     /// Whether it shall stand at all.
     pub wish: Wish,
-    /// The interfaces; empty: those that carry the doors' addresses.
+    /// The interfaces; empty: those that carry the listeners' addresses.
     pub interfaces: Vec<String>,
-    /// Interfaces that get an address of a door later, as those of the active node of a pair, and
-    /// that it stands before from the start where none is named.
+    /// Interfaces that get an address of a listener later, as those of the active node of a pair,
+    /// and that it stands before from the start where none is named.
     pub awaited: Vec<String>,
-    /// The doors.
-    pub doors: Vec<FilterDoor>,
+    /// The listeners.
+    pub listeners: Vec<FilterListener>,
     /// Prefixes that pass.
     pub trusted: Vec<Prefix>,
     /// What unknown sources may send.

@@ -47,7 +47,7 @@ pub enum Declined {
 }
 
 /// The two links of a pair that is known.
-type Doors = BTreeMap<(u64, Name), (Seal, Verifier)>;
+type Verifiers = BTreeMap<(u64, Name), (Seal, Verifier)>;
 
 /// Who has the vote of a pair.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ pub struct Arbiter {
     started: Time,
     promise_max: Duration,
     /// Empty: everybody is served.
-    doors: Doors,
+    verifiers: Verifiers,
     votes: BTreeMap<u64, Vote>,
     plain: Vec<u8>,
 }
@@ -72,21 +72,21 @@ pub struct Arbiter {
 impl Arbiter {
     /// An arbiter that starts now; `random` gives another number each time.
     pub fn new(now: Time, terms: &Terms, mut random: impl FnMut() -> u64) -> Self {
-        let mut doors = Doors::new();
+        let mut verifiers = Verifiers::new();
         for (pair, keys) in &terms.pairs {
             for name in [Name::A, Name::B] {
                 let made = guard(Some(keys), *pair, End::Arbiter, End::Node(name), random());
-                doors.insert((*pair, name), made);
+                verifiers.insert((*pair, name), made);
             }
         }
         let (votes, plain) = (BTreeMap::new(), Vec::new());
-        Self { started: now, promise_max: terms.promise_max, doors, votes, plain }
+        Self { started: now, promise_max: terms.promise_max, verifiers, votes, plain }
     }
 
     /// Pairs that are known, or have asked.
     #[must_use]
     pub fn pairs(&self) -> usize {
-        if self.doors.is_empty() { self.votes.len() } else { self.doors.len() / 2 }
+        if self.verifiers.is_empty() { self.votes.len() } else { self.verifiers.len() / 2 }
     }
 
     /// Takes a datagram. `answer` becomes what shall go back, which may be left empty.
@@ -100,7 +100,7 @@ impl Arbiter {
         answer: &mut Vec<u8>,
     ) -> Result<Served, Declined> {
         answer.clear();
-        if self.doors.is_empty() {
+        if self.verifiers.is_empty() {
             if let Some((pair, _, [])) = message::enveloped(bytes) {
                 *answer = message::present(pair);
                 return Ok(Served::Known);
@@ -111,8 +111,9 @@ impl Arbiter {
             return Ok(Served::Vote);
         }
         let (pair, node, sealed) = message::enveloped(bytes).ok_or(Declined::Unreadable)?;
-        let (seal, door) = self.doors.get_mut(&(pair, node)).ok_or(Declined::UnknownPair)?;
-        let plain = door.open(now, sealed, answer).map_err(Declined::Refused)?;
+        let (seal, verifier) =
+            self.verifiers.get_mut(&(pair, node)).ok_or(Declined::UnknownPair)?;
+        let plain = verifier.open(now, sealed, answer).map_err(Declined::Refused)?;
         let seal = seal.clone();
         if plain.is_empty() {
             // A greeting of the channel goes first; the next one that comes is told.
@@ -201,8 +202,8 @@ mod tests {
     impl Voter {
         fn new(keys: &str, name: Name, life: u64) -> Self {
             let keys = Keys::parse(keys).unwrap();
-            let (seal, door) = guard(Some(&keys), 7, End::Node(name), End::Arbiter, life);
-            Self(name, seal, door)
+            let (seal, verifier) = guard(Some(&keys), 7, End::Node(name), End::Arbiter, life);
+            Self(name, seal, verifier)
         }
 
         fn ask(&self, at: u64, promise_ms: u64) -> Vec<u8> {

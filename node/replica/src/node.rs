@@ -104,7 +104,7 @@ pub(crate) struct Shared {
 }
 
 /// What comes from the other node, and from the arbiter.
-struct Doors {
+struct Verifiers {
     link: Verifier,
     votes: Verifier,
 }
@@ -232,8 +232,8 @@ impl Node {
         socket.set_read_timeout(Some(READ_MAX))?;
         let (pair, own) = (params.pair, End::Node(params.node));
         let (seal, link) = guard(keys, pair, own, End::Node(params.node.other()), life);
-        let (vote_seal, vote_door) = guard(keys, pair, own, End::Arbiter, voter);
-        let doors = Doors { link, votes: vote_door };
+        let (vote_seal, vote_verifier) = guard(keys, pair, own, End::Arbiter, voter);
+        let verifiers = Verifiers { link, votes: vote_verifier };
         let arbiter = config.arbiter.as_deref().map(address).transpose()?;
         let votes = |at| Votes::new(at, vote_seal.clone(), pair, params.node).map(Arc::new);
         let arbiter = arbiter.map(votes).transpose()?;
@@ -270,7 +270,7 @@ impl Node {
             if let Err(error) = driver::link::urgent() {
                 tracing::warn!(%error, "the heartbeats run at common priority");
             }
-            own.run(doors, waiting, &changes);
+            own.run(verifiers, waiting, &changes);
         })?;
         let own = Arc::clone(&shared);
         let tracker = std::thread::Builder::new().name("track".into());
@@ -517,7 +517,12 @@ impl Shared {
         }
     }
 
-    fn run(&self, mut doors: Doors, mut waiting: Waiting, changes: &SyncSender<Addressing>) {
+    fn run(
+        &self,
+        mut verifiers: Verifiers,
+        mut waiting: Waiting,
+        changes: &SyncSender<Addressing>,
+    ) {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
         let mut known_at = Time::ZERO;
@@ -529,9 +534,9 @@ impl Shared {
         self.patient().pair.begin(self.now());
         while !self.is_ending.load(Relaxed) {
             if self.wait(&mut waiting) {
-                self.hear(&mut doors.link, &mut buffer, &mut outs);
+                self.hear(&mut verifiers.link, &mut buffer, &mut outs);
             }
-            self.hear_arbiter(&mut doors.votes, &mut buffer, &mut outs);
+            self.hear_arbiter(&mut verifiers.votes, &mut buffer, &mut outs);
             let now = self.now();
             let orders_left = {
                 let mut inner = self.patient();
@@ -555,7 +560,7 @@ impl Shared {
     }
 
     /// Takes what the other node has sent.
-    fn hear(&self, door: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear(&self, verifier: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
         let mut answer = Vec::new();
         for turn in 0..DATAGRAMS_PER_TURN {
             // After the first one nothing is waited for.
@@ -567,7 +572,7 @@ impl Shared {
                 lock(&self.metrics).add(ReplicaMetric::Strangers, 1);
                 continue;
             }
-            match door.open(self.now(), &buffer[..length], &mut answer) {
+            match verifier.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.pair.step(self.now(), In::Heard(message), outs);
@@ -584,12 +589,12 @@ impl Shared {
     }
 
     /// Takes what the arbiter has answered.
-    fn hear_arbiter(&self, door: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
+    fn hear_arbiter(&self, verifier: &mut Verifier, buffer: &mut [u8], outs: &mut Vec<Out>) {
         let Some(votes) = self.arbiter() else { return };
         let mut answer = Vec::new();
         for _ in 0..ANSWERS_PER_TURN {
             let Some(length) = votes.heard(buffer) else { break };
-            match door.open(self.now(), &buffer[..length], &mut answer) {
+            match verifier.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.pair.step(self.now(), In::Answered(message), outs);

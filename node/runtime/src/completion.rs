@@ -30,7 +30,7 @@ pub(crate) struct Asked {
 /// Where helper_threads put what they have done.
 #[derive(Clone)]
 pub(crate) struct CompletionSender {
-    pub(crate) doors: Arc<[Mailbox]>,
+    pub(crate) mailboxes: Arc<[Mailbox]>,
     pub(crate) deliveries: Arc<[Sender<Delivery>]>,
 }
 
@@ -39,7 +39,7 @@ impl CompletionSender {
     pub(crate) fn deliver(&self, shard: u16, delivery: Delivery) {
         let at = usize::from(shard);
         if self.deliveries[at].send(delivery).is_ok() {
-            self.doors[at].waker.wake();
+            self.mailboxes[at].waker.wake();
         }
     }
 

@@ -97,7 +97,7 @@ mod tests {
     fn a_helper_that_panics_begins_anew_and_a_shard_is_told_each_time() {
         let (delivery, deliveries) = unbounded();
         let completions = CompletionSender {
-            doors: Arc::new([Mailbox::new(1).unwrap()]),
+            mailboxes: Arc::new([Mailbox::new(1).unwrap()]),
             deliveries: Arc::new([delivery]),
         };
         let mut panics = 2;

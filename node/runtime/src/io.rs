@@ -28,8 +28,8 @@ const FLUSH_BYTES: usize = 512 << 10;
 /// ICMP errors that one turn takes from one socket.
 const ERRORS_MAX: usize = 64;
 
-/// A port of one shard.
-pub(crate) struct Port {
+/// A port that a shard has open.
+pub(crate) struct OpenPort {
     pub(crate) spec: PortSpec,
     pub(crate) local: SocketAddr,
     pub(crate) kind: PortKind,
@@ -45,7 +45,7 @@ pub(crate) enum PortKind {
 pub(crate) struct Io {
     pub(crate) poll: Poll,
     /// By number, and few numbers are taken: whoever wants all of one kind asks its list.
-    pub(crate) ports: Vec<Option<Port>>,
+    pub(crate) ports: Vec<Option<OpenPort>>,
     /// Those of datagrams.
     pub(crate) datagram_ports: Vec<PortId>,
     pub(crate) news: VecDeque<News>,
@@ -248,7 +248,7 @@ impl Io {
 
     fn send_datagrams(&mut self, now: Time, id: PortId, effects: &Effects, groups: &Groups) {
         let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        let Some(Port { kind: PortKind::Datagrams(port), .. }) = port else { return };
+        let Some(OpenPort { kind: PortKind::Datagrams(port), .. }) = port else { return };
         for group in groups.of(id) {
             if group.flow.transport == Transport::Udp {
                 self.sender.add(port, effects, groups.members(group), group.start as usize);
@@ -268,7 +268,7 @@ impl Io {
     /// A datagram port can write again.
     pub(crate) fn resume(&mut self, id: PortId) {
         let port = self.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        if let Some(Port { kind: PortKind::Datagrams(port), .. }) = port {
+        if let Some(OpenPort { kind: PortKind::Datagrams(port), .. }) = port {
             self.sender.resume(port, &self.metrics);
             if !port.waits() {
                 watch(&self.poll, port, id, Interest::Read);
@@ -312,7 +312,7 @@ impl Io {
     /// kernel gives them to any.
     pub(crate) fn icmp_errors(&mut self, id: PortId, rings: &mut Rings) {
         let port = self.ports.get(usize::from(id.0)).and_then(Option::as_ref);
-        let Some(Port { kind: PortKind::Datagrams(port), local, spec }) = port else { return };
+        let Some(OpenPort { kind: PortKind::Datagrams(port), local, spec }) = port else { return };
         let mut errors: Vec<Returned> = Vec::new();
         port.socket.errors(ERRORS_MAX, &mut errors);
         for error in errors {

@@ -1,4 +1,4 @@
-//! Ports and flows: how a function names a doorway and the far end behind it.
+//! Ports and flows: how a function names a socket of its own and the far end behind it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -93,7 +93,7 @@ pub struct ConnId(pub u32);
 /// [`Flow::to`]: the runtime finds the open connection to that remote, or opens one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Flow {
-    /// The doorway.
+    /// The socket of ours.
     pub port: PortId,
     /// What carries the bytes.
     pub transport: Transport,

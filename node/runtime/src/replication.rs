@@ -98,7 +98,7 @@ impl Eq for ReplicationRef {}
 #[derive(Default)]
 pub struct Orders {
     senders: Vec<Sender<Order>>,
-    doors: Arc<[Mailbox]>,
+    mailboxes: Arc<[Mailbox]>,
 }
 
 impl fmt::Debug for Orders {
@@ -108,10 +108,10 @@ impl fmt::Debug for Orders {
 }
 
 impl Orders {
-    /// Orders for as many shards as there are doors, and the receiving ends.
-    pub(crate) fn new(doors: &Arc<[Mailbox]>) -> (Self, Vec<Receiver<Order>>) {
-        let (senders, receivers) = doors.iter().map(|_| bounded(ORDERS_MAX)).unzip();
-        (Self { senders, doors: Arc::clone(doors) }, receivers)
+    /// Orders for as many shards as there are mailboxes, and the receiving ends.
+    pub(crate) fn new(mailboxes: &Arc<[Mailbox]>) -> (Self, Vec<Receiver<Order>>) {
+        let (senders, receivers) = mailboxes.iter().map(|_| bounded(ORDERS_MAX)).unzip();
+        (Self { senders, mailboxes: Arc::clone(mailboxes) }, receivers)
     }
 
     /// Number of shards.
@@ -124,13 +124,13 @@ impl Orders {
     pub fn give(&self, shard: u16, order: Order) -> bool {
         let Some(sender) = self.senders.get(usize::from(shard)) else { return false };
         let given = sender.try_send(order).is_ok();
-        self.doors[usize::from(shard)].waker.wake();
+        self.mailboxes[usize::from(shard)].waker.wake();
         given
     }
 
     /// Whether every shard still runs.
     #[must_use]
     pub fn are_alive(&self) -> bool {
-        self.doors.iter().all(|door| door.open.load(std::sync::atomic::Ordering::Relaxed))
+        self.mailboxes.iter().all(|mailbox| mailbox.open.load(std::sync::atomic::Ordering::Relaxed))
     }
 }

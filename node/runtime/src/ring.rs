@@ -104,7 +104,7 @@ impl MessageBatch {
     }
 }
 
-/// The door of a shard for other threads.
+/// The mailbox of a shard for other threads.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     pub(crate) ring: ArrayQueue<MessageBatch>,
@@ -116,7 +116,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// The door of one of so many shards.
+    /// The mailbox of one of so many shards.
     pub(crate) fn new(shards: u16) -> io::Result<Self> {
         Ok(Self {
             ring: ArrayQueue::new(BATCHES_MAX),
@@ -127,11 +127,11 @@ impl Mailbox {
     }
 }
 
-/// One shard's view of all doors, and its batches in the making.
+/// One shard's view of all mailboxes, and its batches in the making.
 #[derive(Debug)]
 pub(crate) struct Rings {
     pub(crate) own: u16,
-    doors: Arc<[Mailbox]>,
+    mailboxes: Arc<[Mailbox]>,
     batches: Vec<MessageBatch>,
     /// Of each shard: ends of connections that found no room in its ring.
     ends: Vec<MessageBatch>,
@@ -140,11 +140,11 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    pub(crate) fn new(own: u16, doors: Arc<[Mailbox]>) -> Self {
-        let empty = || doors.iter().map(|_| MessageBatch::default()).collect();
+    pub(crate) fn new(own: u16, mailboxes: Arc<[Mailbox]>) -> Self {
+        let empty = || mailboxes.iter().map(|_| MessageBatch::default()).collect();
         let (batches, ends) = (empty(), empty());
-        let work = WorkQueue::new(own, index(doors.len()));
-        Self { own, doors, batches, ends, work }
+        let work = WorkQueue::new(own, index(mailboxes.len()));
+        Self { own, mailboxes, batches, ends, work }
     }
 
     /// Hands over what the function has for its siblings, and forgets it.
@@ -156,14 +156,14 @@ impl Rings {
     ) {
         if effects.handed_work().len() > 0 {
             metrics.add(RuntimeMetric::Handed, effects.handed_work().len() as u64);
-            self.work.hand(now, effects.handed_work(), &self.doors, metrics);
+            self.work.hand(now, effects.handed_work(), &self.mailboxes, metrics);
             effects.clear_handed_work();
         }
     }
 
     /// Lays the next batch of work out for the function; when it was handed over.
     pub(crate) fn lay_work(&mut self) -> Option<Time> {
-        self.work.lay_next(&self.doors[usize::from(self.own)].work)
+        self.work.lay_next(&self.mailboxes[usize::from(self.own)].work)
     }
 
     /// Whether work waits for this shard, or has come back to it.
@@ -173,18 +173,21 @@ impl Rings {
 
     /// Number of shards.
     pub(crate) fn shards(&self) -> u16 {
-        index(self.doors.len())
+        index(self.mailboxes.len())
     }
 
-    /// Our own door.
+    /// Our own mailbox.
     pub(crate) fn mailbox(&self) -> &Mailbox {
-        &self.doors[usize::from(self.own)]
+        &self.mailboxes[usize::from(self.own)]
     }
 
     /// Whether `shard` is another one that takes messages.
     pub(crate) fn is_other(&self, shard: u16) -> bool {
         shard != self.own
-            && self.doors.get(usize::from(shard)).is_some_and(|door| door.open.load(Relaxed))
+            && self
+                .mailboxes
+                .get(usize::from(shard))
+                .is_some_and(|mailbox| mailbox.open.load(Relaxed))
     }
 
     /// What another shard is given next came in at `arrived`.
@@ -289,7 +292,7 @@ impl Rings {
     fn broadcast(&mut self, message: ShardMessage, flow: Flow, bytes: &[u8]) {
         let own = usize::from(self.own);
         for (shard, batch) in self.batches.iter_mut().enumerate() {
-            if shard != own && self.doors[shard].open.load(Relaxed) {
+            if shard != own && self.mailboxes[shard].open.load(Relaxed) {
                 batch.push(message, flow, bytes);
             }
         }
@@ -297,7 +300,7 @@ impl Rings {
 
     /// Sends the batches of this turn, and work that waits for room.
     pub(crate) fn post(&mut self, metrics: &Metrics<RuntimeMetric>) {
-        self.work.post(&self.doors, metrics);
+        self.work.post(&self.mailboxes, metrics);
         for shard in 0..self.batches.len() {
             if !self.batches[shard].items.is_empty() || !self.ends[shard].items.is_empty() {
                 self.dispatch(shard, metrics);
@@ -306,12 +309,12 @@ impl Rings {
     }
 
     fn dispatch(&mut self, shard: usize, metrics: &Metrics<RuntimeMetric>) {
-        let door = &self.doors[shard];
+        let mailbox = &self.mailboxes[shard];
         let mut has_room = true;
         if !self.ends[shard].items.is_empty() {
-            match door.ring.push(std::mem::take(&mut self.ends[shard])) {
-                Ok(()) => door.waker.wake(),
-                Err(ends) if door.open.load(Relaxed) => {
+            match mailbox.ring.push(std::mem::take(&mut self.ends[shard])) {
+                Ok(()) => mailbox.waker.wake(),
+                Err(ends) if mailbox.open.load(Relaxed) => {
                     (self.ends[shard], has_room) = (ends, false)
                 }
                 Err(_) => {} // it has ended, and knows of no connection
@@ -322,10 +325,10 @@ impl Rings {
         }
         // Where the ends found no room there may be some by now, and they leave first.
         let batch = std::mem::take(&mut self.batches[shard]);
-        match if has_room { door.ring.push(batch) } else { Err(batch) } {
-            Ok(()) => door.waker.wake(),
-            Err(batch) if batch.paced && door.open.load(Relaxed) => {
-                door.waker.wake();
+        match if has_room { mailbox.ring.push(batch) } else { Err(batch) } {
+            Ok(()) => mailbox.waker.wake(),
+            Err(batch) if batch.paced && mailbox.open.load(Relaxed) => {
+                mailbox.waker.wake();
                 self.batches[shard] = batch;
             }
             Err(batch) => {
@@ -357,8 +360,8 @@ mod tests {
 
     #[test]
     fn ends_of_connections_wait_for_room_and_everything_else_is_shed() {
-        let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
-        let mut rings = Rings::new(0, Arc::clone(&doors));
+        let mailboxes: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
+        let mut rings = Rings::new(0, Arc::clone(&mailboxes));
         let metrics = Metrics::new();
         let at = "127.0.0.1:5060".parse().unwrap();
         let flow =
@@ -373,13 +376,13 @@ mod tests {
             rings.broadcast_down(flow(conn), "closed", false);
             rings.post(&metrics);
         }
-        assert_eq!(doors[1].ring.len(), BATCHES_MAX);
+        assert_eq!(mailboxes[1].ring.len(), BATCHES_MAX);
         assert_eq!(rings.retry(), Some(RETRY), "nothing waits for long");
-        while doors[1].ring.pop().is_some() {}
+        while mailboxes[1].ring.pop().is_some() {}
         rings.push(1, ShardMessage::Send, flow(20), b"x", &metrics);
         rings.post(&metrics);
         assert!(!rings.holds_back());
-        let ends = doors[1].ring.pop().unwrap();
+        let ends = mailboxes[1].ring.pop().unwrap();
         let told: Vec<u32> = ends
             .items()
             .map(|(message, flow, _)| {
@@ -388,18 +391,18 @@ mod tests {
             })
             .collect();
         assert_eq!(told, (1..10).collect::<Vec<_>>());
-        let next = doors[1].ring.pop().unwrap();
+        let next = mailboxes[1].ring.pop().unwrap();
         assert_eq!(next.items().next().unwrap().0, ShardMessage::Send);
-        assert!(doors[1].ring.pop().is_none());
+        assert!(mailboxes[1].ring.pop().is_none());
     }
 
     #[test]
     fn what_follows_the_end_of_a_connection_does_not_overtake_it_while_the_sibling_takes_parcels() {
-        let doors: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
+        let mailboxes: Arc<[Mailbox]> = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
         let (at, metrics) = ("127.0.0.1:5060".parse().unwrap(), Metrics::new());
         let flow =
             |conn: u32| Flow { conn: ConnId(conn), ..Flow::to(PortId(0), Transport::Tcp, at, at) };
-        let theirs = Arc::clone(&doors);
+        let theirs = Arc::clone(&mailboxes);
         let sibling = std::thread::spawn(move || {
             let mut ended = 0;
             while theirs[1].open.load(Relaxed) || !theirs[1].ring.is_empty() {
@@ -413,14 +416,14 @@ mod tests {
                 }
             }
         });
-        let mut rings = Rings::new(0, Arc::clone(&doors));
+        let mut rings = Rings::new(0, Arc::clone(&mailboxes));
         for conn in 1..200_000 {
             rings.broadcast_down(flow(conn), "closed", false);
             rings.post(&metrics);
             rings.push(1, ShardMessage::Send, flow(conn), b"x", &metrics);
             rings.post(&metrics);
         }
-        doors[1].open.store(false, Relaxed);
+        mailboxes[1].open.store(false, Relaxed);
         sibling.join().unwrap();
     }
 }

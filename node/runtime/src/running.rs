@@ -46,7 +46,7 @@ const DRAIN_PERIOD: Duration = Duration::from_millis(5);
 pub struct Running<F: Function> {
     spec: ShardSpec,
     shards: Vec<Handle<F::Config>>,
-    doors: Arc<[Mailbox]>,
+    mailboxes: Arc<[Mailbox]>,
     ports: Mutex<Vec<Held>>,
     clock: Clock,
 }
@@ -66,7 +66,7 @@ struct Birth<C> {
     config: Arc<C>,
     control: Receiver<Control<C>>,
     status: Arc<Status>,
-    doors: Arc<[Mailbox]>,
+    mailboxes: Arc<[Mailbox]>,
     deliveries: Receiver<Delivery>,
     helper_threads: Arc<HelperThreads>,
     ports: Vec<ShardPort>,
@@ -88,17 +88,23 @@ pub fn start<F: Function>(
     check_spec(&spec)?;
     let places = bind::bind(&spec.ports, &[], spec.shards, spec.receive_buffer_bytes)?;
     let held = places.iter().map(|place| place.held.clone()).collect();
-    let doors: Arc<[Mailbox]> =
+    let mailboxes: Arc<[Mailbox]> =
         (0..spec.shards).map(|_| Mailbox::new(spec.shards)).collect::<Result<Vec<_>, _>>()?.into();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..spec.shards).map(|_| unbounded()).unzip();
-    let completions = CompletionSender { doors: Arc::clone(&doors), deliveries: senders.into() };
+    let completions =
+        CompletionSender { mailboxes: Arc::clone(&mailboxes), deliveries: senders.into() };
     let helper_threads = Arc::new(HelperThreads::new(&spec.name, completions, spec.dns.clone()));
     let clock = Clock::start();
     let make = Arc::new(make);
     let (born, births) = unbounded();
-    let mut running =
-        Running { spec: spec.clone(), shards: Vec::new(), doors, ports: Mutex::new(held), clock };
-    let (orders, ordered) = Orders::new(&running.doors);
+    let mut running = Running {
+        spec: spec.clone(),
+        shards: Vec::new(),
+        mailboxes,
+        ports: Mutex::new(held),
+        clock,
+    };
+    let (orders, ordered) = Orders::new(&running.mailboxes);
     let parts = deal(places, spec.shards).into_iter().zip(receivers).zip(ordered);
     for (shard, ((ports, deliveries), orders)) in parts.enumerate() {
         let (control, commands) = unbounded();
@@ -111,7 +117,7 @@ pub fn start<F: Function>(
             config: Arc::clone(&config),
             control: commands,
             status: Arc::clone(&status),
-            doors: Arc::clone(&running.doors),
+            mailboxes: Arc::clone(&running.mailboxes),
             deliveries,
             helper_threads: Arc::clone(&helper_threads),
             ports,
@@ -159,8 +165,8 @@ fn live<F: Function>(
     make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
     born: &Sender<Result<(), RuntimeError>>,
 ) {
-    let (status, doors, number) =
-        (Arc::clone(&birth.status), Arc::clone(&birth.doors), birth.shard);
+    let (status, mailboxes, number) =
+        (Arc::clone(&birth.status), Arc::clone(&birth.mailboxes), birth.shard);
     let name = birth.spec.name.clone();
     let metrics = Rc::new(event::Metrics::<RuntimeMetric>::new());
     let random = birth.random;
@@ -183,7 +189,7 @@ fn live<F: Function>(
         }
         Err(panic) => Err(words(&*panic).to_owned()),
     };
-    doors[usize::from(number)].open.store(false, SeqCst);
+    mailboxes[usize::from(number)].open.store(false, SeqCst);
     match outcome {
         Ok(()) => status.enter(ShardState::Stopped),
         Err(why) => {
@@ -242,7 +248,7 @@ fn raise<F: Function>(
     make: &(impl Fn(Seed, Arc<F::Config>) -> F + ?Sized),
     metrics: Rc<event::Metrics<RuntimeMetric>>,
 ) -> Result<Shard<F>, RuntimeError> {
-    let Birth { spec, shard, clock, random, config, control, status, doors, .. } = birth;
+    let Birth { spec, shard, clock, random, config, control, status, mailboxes, .. } = birth;
     if !spec.cores.is_empty() {
         let core = spec.cores[usize::from(shard) % spec.cores.len()];
         driver::pin(core).map_err(|source| RuntimeError::Core { core, source })?;
@@ -257,7 +263,7 @@ fn raise<F: Function>(
     let mut io = Io::new(Rc::clone(&metrics), hash_seed, streams, Deferred::new(shard))?;
     io.mirror = spec.mirror.clone();
     io.kernel_filter = spec.kernel_filter.clone();
-    let rings = Rings::new(shard, doors);
+    let rings = Rings::new(shard, mailboxes);
     io.poll.add(&rings.mailbox().waker, Token::Waker.bits(), Interest::Read)?;
     let waited = Duration::ZERO;
     let mut engine =
@@ -289,7 +295,7 @@ fn raise<F: Function>(
 impl<F: Function> Running<F> {
     fn tell(&self, at: usize, command: Control<F::Config>) -> bool {
         let sent = self.shards[at].control.send(command).is_ok();
-        self.doors[at].waker.wake();
+        self.mailboxes[at].waker.wake();
         sent
     }
 

@@ -25,7 +25,7 @@ use crate::deferred::{self, ReplyTo};
 use crate::engine::Engine;
 use crate::function::{Ask, Function, In, Mirrored};
 use crate::grouped::GroupOrder;
-use crate::io::{Io, Port, PortKind};
+use crate::io::{Io, OpenPort, PortKind};
 use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token};
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -310,7 +310,9 @@ impl<F: Function> Shard<F> {
     fn datagrams(&mut self, now: Time, id: PortId) -> bool {
         let Self { engine, io, receive, .. } = self;
         let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
+        let Some(OpenPort { kind: PortKind::Datagrams(port), local, .. }) = port else {
+            return false;
+        };
         let local = *local;
         // An ICMP error that came meanwhile; the next turn fetches it.
         let Ok(count) = receive.receive(&port.socket) else { return true };
@@ -349,7 +351,9 @@ impl<F: Function> Shard<F> {
     fn bypassed(&mut self, now: Time, id: PortId) -> bool {
         let Self { engine, io, .. } = self;
         let port = io.ports.get_mut(usize::from(id.0)).and_then(Option::as_mut);
-        let Some(Port { kind: PortKind::Datagrams(port), local, .. }) = port else { return false };
+        let Some(OpenPort { kind: PortKind::Datagrams(port), local, .. }) = port else {
+            return false;
+        };
         let Some(bypass) = &mut port.bypass else { return false };
         let mut refused = bypass.receive() as u64;
         if refused == 0 {
@@ -581,7 +585,7 @@ impl<F: Function> Shard<F> {
             if self.io.ports.len() <= at {
                 self.io.ports.resize_with(at + 1, || None);
             }
-            self.io.ports[at] = Some(Port { spec: held.spec, local: held.local, kind });
+            self.io.ports[at] = Some(OpenPort { spec: held.spec, local: held.local, kind });
         }
         let new = |id| moved.iter().find(|&&(from, _)| from == id).map(|&(_, to)| to);
         for id in self.io.streams.table.relabel(new) {

@@ -13,7 +13,7 @@ use tls::TlsSpec;
 /// Shards of one function.
 pub const SHARDS_MAX: u16 = 64;
 
-/// One doorway of a function.
+/// One port of a function.
 ///
 /// Fill what you need and take the rest from [`PortSpec::default`]: fields may be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,7 +267,7 @@ pub struct ShardSpec {
     pub shards: u16,
     /// Cores to pin the shards to, in turn; empty: the kernel moves them.
     pub cores: Vec<usize>,
-    /// Its doorways.
+    /// Its ports.
     pub ports: Vec<PortSpec>,
     /// Receive buffer of each UDP socket in bytes.
     pub receive_buffer_bytes: usize,

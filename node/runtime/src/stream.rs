@@ -7,7 +7,7 @@ use crate::function::Effects;
 use crate::guard::{self, Guard};
 use crate::handshake::{Established, Shaken, Shaking, words};
 use crate::helper_threads::HelperThreads;
-use crate::io::{Io, Port, PortKind};
+use crate::io::{Io, OpenPort, PortKind};
 use crate::metrics::RuntimeMetric;
 use crate::news::{News, Token, tell};
 use crate::port::{ConnId, Flow, PortId, Transport};
@@ -146,7 +146,7 @@ impl Streams {
 }
 
 impl Io {
-    pub(crate) fn stream_port(&self, id: PortId) -> Option<(&Port, &StreamPort)> {
+    pub(crate) fn stream_port(&self, id: PortId) -> Option<(&OpenPort, &StreamPort)> {
         let port = self.ports.get(usize::from(id.0))?.as_ref()?;
         match &port.kind {
             PortKind::Streams(streams) => Some((port, streams)),

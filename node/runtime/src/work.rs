@@ -113,13 +113,13 @@ impl WorkQueue {
         &mut self,
         now: Time,
         works: impl Iterator<Item = (u16, &'a [u8])>,
-        doors: &[Mailbox],
+        mailboxes: &[Mailbox],
         metrics: &Metrics<RuntimeMetric>,
     ) {
         for (to, work) in works {
             let at = usize::from(to);
             if self.out.get(at).is_some_and(Batch::is_full) {
-                self.dispatch(at, doors, metrics);
+                self.dispatch(at, mailboxes, metrics);
             }
             match self.out.get_mut(at) {
                 Some(batch) if !batch.is_full() => batch.push(now, work),
@@ -129,30 +129,30 @@ impl WorkQueue {
                 }
             }
         }
-        self.post(doors, metrics);
+        self.post(mailboxes, metrics);
     }
 
     /// Sends what waits, as far as there is room.
-    pub(crate) fn post(&mut self, doors: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
+    pub(crate) fn post(&mut self, mailboxes: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
         for at in 0..self.out.len() {
             if !self.out[at].ends.is_empty() {
-                self.dispatch(at, doors, metrics);
+                self.dispatch(at, mailboxes, metrics);
             }
         }
     }
 
-    fn dispatch(&mut self, at: usize, doors: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
+    fn dispatch(&mut self, at: usize, mailboxes: &[Mailbox], metrics: &Metrics<RuntimeMetric>) {
         let fresh = Batch { other: self.own, ..Batch::default() };
         let batch = std::mem::replace(&mut self.out[at], fresh);
-        let door = &doors[at];
-        if !door.open.load(Relaxed) {
+        let mailbox = &mailboxes[at];
+        if !mailbox.open.load(Relaxed) {
             metrics.add(RuntimeMetric::HandedBack, batch.ends.len() as u64);
             return self.back.push_back(Batch { other: index(at), came_back: true, ..batch });
         }
-        if let Err(batch) = door.work.0[usize::from(self.own)].push(batch) {
+        if let Err(batch) = mailbox.work.0[usize::from(self.own)].push(batch) {
             self.out[at] = batch;
         }
-        door.waker.wake();
+        mailbox.waker.wake();
     }
 
     fn give_back(&mut self, now: Time, to: u16, work: &[u8]) {
@@ -207,18 +207,18 @@ impl WorkQueue {
 mod tests {
     use super::*;
 
-    /// Two shards: their doors, and the queue of each.
+    /// Two shards: their mailboxes, and the queue of each.
     struct Pair {
-        doors: Vec<Mailbox>,
+        mailboxes: Vec<Mailbox>,
         queues: [WorkQueue; 2],
         metrics: Metrics<RuntimeMetric>,
     }
 
     impl Pair {
         fn new() -> Self {
-            let doors = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
+            let mailboxes = (0..2).map(|_| Mailbox::new(2).unwrap()).collect();
             Self {
-                doors,
+                mailboxes,
                 queues: [WorkQueue::new(0, 2), WorkQueue::new(1, 2)],
                 metrics: Metrics::new(),
             }
@@ -228,13 +228,13 @@ mod tests {
         fn hand(&mut self, to: u16, numbers: std::ops::Range<u32>) {
             let octets: Vec<[u8; 4]> = numbers.map(u32::to_be_bytes).collect();
             let works = octets.iter().map(|octets| (to, &octets[..]));
-            self.queues[0].hand(Time::ZERO, works, &self.doors, &self.metrics);
+            self.queues[0].hand(Time::ZERO, works, &self.mailboxes, &self.metrics);
         }
 
         /// What a shard finds: numbers that were handed to it, and such as came back.
         fn found(&mut self, shard: usize) -> (Vec<u32>, Vec<u32>) {
             let (mut work, mut back) = (Vec::new(), Vec::new());
-            while self.queues[shard].lay_next(&self.doors[shard].work).is_some() {
+            while self.queues[shard].lay_next(&self.mailboxes[shard].work).is_some() {
                 while let Some(input) = self.queues[shard].take() {
                     let number = |octets: &[u8]| u32::from_be_bytes(octets.try_into().unwrap());
                     match input {
@@ -244,7 +244,7 @@ mod tests {
                     }
                 }
             }
-            self.queues[0].post(&self.doors, &self.metrics);
+            self.queues[0].post(&self.mailboxes, &self.metrics);
             (work, back)
         }
     }
@@ -259,7 +259,7 @@ mod tests {
         let (first, _) = pair.found(1);
         let (rest, _) = pair.found(1);
         assert_eq!([first, rest].concat(), all);
-        assert!(!pair.queues[0].has_any() && pair.doors[1].work.are_empty());
+        assert!(!pair.queues[0].has_any() && pair.mailboxes[1].work.are_empty());
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         let mut pair = Pair::new();
         pair.hand(7, 0..2);
         assert_eq!(pair.found(0), (Vec::new(), vec![0, 1]));
-        pair.doors[1].open.store(false, Relaxed);
+        pair.mailboxes[1].open.store(false, Relaxed);
         pair.hand(1, 2..4);
         assert_eq!(pair.found(0), (Vec::new(), vec![2, 3]));
     }
@@ -293,7 +293,7 @@ mod tests {
     fn a_piece_that_was_taken_does_not_come_again_after_a_panic_but_those_behind_it_do() {
         let mut pair = Pair::new();
         pair.hand(1, 0..3);
-        pair.queues[1].lay_next(&pair.doors[1].work).unwrap();
+        pair.queues[1].lay_next(&pair.mailboxes[1].work).unwrap();
         let first = format!("{:?}", pair.queues[1].take().unwrap());
         assert!(first.contains("[0, 0, 0, 0]"), "{first}");
         assert_eq!(pair.found(1).0, [1, 2]);

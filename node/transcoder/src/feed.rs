@@ -1,6 +1,6 @@
-//! The door by which packets come from a forwarder and go back there: one class, which has a share
-//! of the rings. What comes while they are full is shed by the forwarder, the newest first; what
-//! goes back while they are full is shed here. Nothing waits anywhere else.
+//! The channel by which packets come from a forwarder and go back there: one class, which
+//! has a share of the rings. What comes while they are full is shed by the forwarder, the newest
+//! first; what goes back while they are full is shed here. Nothing waits anywhere else.
 
 use channel::{Absent, Came, Channel, Connect as _, PacketTo, Packets};
 use codec::{Place, Side};
@@ -13,10 +13,10 @@ use std::collections::HashMap;
 
 /// Records of a ring that packets to be transcoded may fill: all that it has.
 pub const CLASS_RECORDS: u16 = 512;
-/// Time between two attempts to open the door.
+/// Time between two attempts to open the packet channel.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// The door.
+/// The packet channel.
 pub(crate) struct Feed {
     to: Option<ToPackets>,
     channel: Option<Box<dyn Channel>>,
@@ -60,7 +60,7 @@ impl Feed {
         (self.to.is_some() && self.channel.is_none()).then_some(self.retry)
     }
 
-    /// Opens the door when it is time.
+    /// Opens the packet channel when it is time.
     pub fn tick(&mut self, now: Time, poll: &Poll, token: u64) {
         let Some(to) = self.to.as_ref().filter(|_| self.channel.is_none()) else { return };
         if now < self.retry {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   control ─ channel ─→ ToTranscoder ─ Unix socket ─→ serve: codec::Transcoder
-//!      │                      │ starts one where none stands      ↑↓ door: rings of packets
+//!      │                      │ starts one where none stands      ↑↓ packet channel: rings
 //!      └ codec::Ledger: streams and their numbers,                forwarder
 //!        said again to the next process
 //! ```
@@ -10,10 +10,10 @@
 //! crashes no call ends, but a few packets of its streams are lost until the next process was told
 //! them. One process is one core; a control that has more gives each its share of the streams.
 //!
-//! Packets do not pass the control: they come from the forwarder by a door of their own and go back
-//! there, so that they flow while the control is another one. The socket is open to the user of the
-//! process alone. What a control says is believed as far as its form is right: a control is of the
-//! same user.
+//! Packets do not pass the control: they come from the forwarder by a packet channel of their own
+//! and go back there, so that they flow while the control is another one. The socket is open to the
+//! user of the process alone. What a control says is believed as far as its form is right: a
+//! control is of the same user.
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
 

@@ -11,13 +11,13 @@
 #![warn(clippy::cast_possible_truncation)]
 
 mod connection;
-mod doors;
+mod socket_listener;
 mod words;
 
 pub use words::{Event, Order};
 
 use channel::{Absent, Channel, Connect};
-use doors::Doors;
+use socket_listener::SocketListener;
 use std::path::PathBuf;
 
 /// What stands at the front of what a program has said.
@@ -58,9 +58,9 @@ pub struct Listen {
 
 impl Connect for Listen {
     fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
-        let doors = Doors::open(self.clone());
+        let listener = SocketListener::open(self.clone());
         let path = self.path.display();
-        let doors = doors.map_err(|error| Absent::Failed(format!("{path}: {error}")))?;
-        Ok(Box::new(doors))
+        let listener = listener.map_err(|error| Absent::Failed(format!("{path}: {error}")))?;
+        Ok(Box::new(listener))
     }
 }

@@ -6,7 +6,7 @@
 //!   Program ─→ Plane ─ apply, remove ─→ Feature ─ publish ─→ tables of its own
 //!                ↑                         │ └──── nodes ──→ workers' graphs, which read them
 //!                └── Change: joins, names ─┘
-//!   the function ←─ Item, by Out ── tick ─┘        nodes ─ hand_up ─→ door ─→ the function
+//!   the function ←─ Item, by Out ── tick ─┘        nodes ─ hand_up ─→ packet channel ─→ it
 //! ```
 //! All of it is the writer's half: no packet meets a [`Feature`]. Packets meet the nodes that it
 //! makes, which are called once a vector as all others are.

@@ -1,7 +1,7 @@
 //! `reassembly`: fragments of packets for own addresses (RFC 791 §3.2, RFC 8200 §4.5). Fragments
 //! that overlap end their packet (RFC 5722). An echo request that is longer than a cell is answered
 //! in fragments; another packet of that length goes up in its fragments, in their order, which the
-//! host puts together, or who has the door of OSPF.
+//! host puts together, or who has the packet channel of OSPF.
 
 mod answer;
 mod held;

@@ -11,8 +11,8 @@
 //!   Ask ────────────────────────────────────→
 //!         ←────────────────────────────────── Answer
 //!         ←────────────────────────────────── Link, Mac, Worker, Item: what happens by itself
-//!   Door ───────────────────────────────────→ on a connection of its own
-//!         ←────────────────────────────────── Door, with the memory of the packets beside it
+//!   PacketChannel ──────────────────────────→ on a connection of its own
+//!         ←────────────────────────────────── PacketChannel, its memory beside it
 //! ```
 //! Fields that one side does not know are skipped. A message that it does not know ends the
 //! connection: a forwarder that a newer control cannot talk to is to be started anew.
@@ -113,8 +113,9 @@ pub enum Request {
         /// How: names and values.
         params: Vec<(String, String)>,
     },
-    /// Opens a door for packets on this connection.
-    Door {
+    /// Opens a packet channel on this connection.
+    #[serde(rename = "door")]
+    PacketChannel {
         /// Classes of packets that go by it, and the share of each of a ring's 512 records.
         classes: Vec<(String, u16)>,
         /// That of its control, where there are several.
@@ -169,8 +170,9 @@ pub enum Reply {
         /// What is true, or why that cannot be said.
         answer: Result<Value, String>,
     },
-    /// To `Door`: what the memory beside this message looks like (`packets/rings.rs`).
-    Door {
+    /// To `PacketChannel`: what the memory beside this message looks like (`packets/rings.rs`).
+    #[serde(rename = "door")]
+    PacketChannel {
         /// Rings up, one for each worker.
         ups: u16,
         /// 2 to this many records of a ring.

@@ -33,7 +33,7 @@ impl Dataplane {
                 }
             }
             ChannelEvent::Down(why) => self.lose(now, why),
-            // What was on its way when this control gave up, and packets, which have their door.
+            // What was on its way when this control gave up, and packets, which have channels.
             ChannelEvent::Message(_) if !self.has_channel() => {}
             ChannelEvent::Packet(..) | ChannelEvent::Shed(_) => {}
             ChannelEvent::Message(message) => match ipc::read(message) {
@@ -100,8 +100,9 @@ impl Dataplane {
             Reply::Mac(notice) => return Some(Notification::Mac(notice)),
             Reply::Item(item) => return Some(Notification::Item(item)),
             Reply::Worker { worker, state, why } => self.worker(now, worker, state, why),
-            // Questions and doors have channels of their own, and challenges are met below those.
-            Reply::Answer { .. } | Reply::Challenge { .. } | Reply::Door { .. } => {}
+            // Questions and packet channels have channels of their own, and challenges are met
+            // below those.
+            Reply::Answer { .. } | Reply::Challenge { .. } | Reply::PacketChannel { .. } => {}
         }
         None
     }

@@ -22,10 +22,10 @@
 mod adoption;
 mod alarms;
 mod desired;
-mod door;
 mod editing;
 mod metrics;
 mod numbers;
+mod packet_channel;
 mod questions;
 pub mod section;
 #[cfg(test)]
@@ -33,12 +33,12 @@ mod tests;
 
 pub use alarms::alarm;
 pub use desired::{Desired, Rank, RouteKey};
-pub use door::{DoorEvent, DoorTally, PacketDoor};
 pub use editing::Edit;
 pub use forwarder::answer::questions;
 pub use metrics::{InterfaceMetric, NodeDropMetric, PortDropMetric, PortMetric, empty_tables};
 pub use nodes::inject::BEHIND_LABELS;
 pub use numbers::{Kind, Numbers};
+pub use packet_channel::{PacketChannel, PacketChannelEvent, PacketChannelTally};
 pub use questions::{GLOBAL, QUESTIONS_MAX};
 
 use forwarder::ipc::{PortSpec, WorkerState};

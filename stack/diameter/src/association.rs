@@ -1,4 +1,4 @@
-//! Connections over SCTP: the doorway's associations.
+//! Connections over SCTP: the endpoint's associations.
 
 use crate::config::Carriage;
 use crate::peers::{Link, Opening, Peers, Way};
@@ -13,37 +13,37 @@ use std::net::IpAddr;
 
 impl Peers {
     pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
-        let (Some(row), Some(doorway)) = (self.rows.get(&id), &mut self.doorway) else {
+        let (Some(row), Some(endpoint)) = (self.rows.get(&id), &mut self.endpoint) else {
             return self.tell(now, In::NotConnected(id, "there is no SCTP endpoint"));
         };
-        match doorway.associate(now, &row.endpoint()) {
+        match endpoint.associate(now, &row.endpoint()) {
             Ok(association) => drop(self.opening.insert(id, Opening::Association(association))),
             Err(_) => self.tell(now, In::NotConnected(id, "the SCTP endpoint has refused")),
         }
     }
 
     pub(crate) fn send_on(&mut self, now: Time, id: AssociationId, octets: Bytes) {
-        if let Some(doorway) = &mut self.doorway {
+        if let Some(endpoint) = &mut self.endpoint {
             let message = Outgoing::new(0, SCTP_PPID, octets);
-            doorway.wish(now, sctp::In::Send(id, message));
+            endpoint.wish(now, sctp::In::Send(id, message));
         }
     }
 
     pub(crate) fn shut_down(&mut self, now: Time, id: AssociationId) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.wish(now, sctp::In::Shutdown(id));
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.wish(now, sctp::In::Shutdown(id));
         }
     }
 
     pub(crate) fn abort(&mut self, now: Time, id: AssociationId) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.wish(now, sctp::In::Abort(id, Bytes::new()));
         }
     }
 
     /// Takes everything that happened to associations.
     pub(crate) fn take_associations(&mut self, now: Time) {
-        while let Some((id, what)) = self.doorway.as_mut().and_then(SctpEndpoint::next) {
+        while let Some((id, what)) = self.endpoint.as_mut().and_then(SctpEndpoint::next) {
             match what {
                 Indication::CommunicationUp(..) => self.associated(now, id),
                 Indication::Data(message) => {
@@ -91,26 +91,26 @@ impl Peers {
 
     /// The addresses of this end, all of which are told (RFC 6733 §5.3.5).
     fn own_addresses(&self) -> Vec<IpAddr> {
-        self.doorway.as_ref().map(SctpEndpoint::addresses).unwrap_or_default()
+        self.endpoint.as_ref().map(SctpEndpoint::addresses).unwrap_or_default()
     }
 
     /// The endpoint goes, and its associations with it: their far ends are told.
     pub(crate) fn close_endpoint(&mut self, now: Time, out: &mut Effects) {
         // What was sent before leaves first.
-        self.doorway.iter_mut().for_each(|it| it.tick(now));
+        self.endpoint.iter_mut().for_each(|it| it.tick(now));
         let all: Vec<AssociationId> =
-            self.doorway.iter().flat_map(SctpEndpoint::associations).collect();
+            self.endpoint.iter().flat_map(SctpEndpoint::associations).collect();
         for id in all {
             self.abort(now, id);
         }
         self.flush(out);
-        self.doorway = None;
+        self.endpoint = None;
     }
 
     /// Addresses from which an association has answered: anybody may write those of others into
     /// his INIT (RFC 9260 §5.4).
     fn confirmed(&self, id: AssociationId) -> Vec<IpAddr> {
-        let status = self.doorway.as_ref().and_then(|doorway| doorway.status(id));
+        let status = self.endpoint.as_ref().and_then(|endpoint| endpoint.status(id));
         let paths = status.iter().flat_map(|it| &it.paths);
         paths.filter(|it| it.state != PathState::Unconfirmed).map(|it| it.address).collect()
     }

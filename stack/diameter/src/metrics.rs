@@ -85,7 +85,7 @@ impl Peers {
     #[must_use]
     pub fn cells(&self) -> Vec<MetricCells> {
         let own = [self.node.metrics().cells(), self.seen.metrics.cells(), self.seen.table.cells()];
-        own.into_iter().chain(self.doorway.as_ref().map(SctpEndpoint::cells)).collect()
+        own.into_iter().chain(self.endpoint.as_ref().map(SctpEndpoint::cells)).collect()
     }
 
     /// Brings what is counted up to date.

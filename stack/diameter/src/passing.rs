@@ -49,10 +49,10 @@ impl Peers {
         }
         let Way::Association(id) = link.way else { return None };
         let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let doorway = self.doorway.as_ref()?;
-        let own = doorway.addresses().first().copied().unwrap_or(any);
+        let endpoint = self.endpoint.as_ref()?;
+        let own = endpoint.addresses().first().copied().unwrap_or(any);
         let far = link.remote.first().copied().unwrap_or(any);
-        let port = doorway.status(id).map_or(PORT, |it| it.peer_port);
+        let port = endpoint.status(id).map_or(PORT, |it| it.peer_port);
         Some(((SocketAddr::new(own, PORT), SocketAddr::new(far, port)), hep::SCTP))
     }
 }

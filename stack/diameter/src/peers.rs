@@ -76,7 +76,7 @@ pub struct Peers {
     pub(crate) opening: BTreeMap<PeerId, Opening>,
     /// Names of certificates of connections that are about to stand.
     pub(crate) proofs: HashMap<ConnId, Vec<String>>,
-    pub(crate) doorway: Option<SctpEndpoint>,
+    pub(crate) endpoint: Option<SctpEndpoint>,
     told: VecDeque<Indication>,
     /// Connections to end: the machine takes them for lost already.
     pub(crate) doomed: Vec<Connection>,
@@ -139,7 +139,7 @@ impl Peers {
             associations: BTreeMap::new(),
             opening: BTreeMap::new(),
             proofs: HashMap::new(),
-            doorway: None,
+            endpoint: None,
             told: VecDeque::new(),
             doomed: Vec::new(),
             seen: Seen::default(),
@@ -152,7 +152,7 @@ impl Peers {
             is_real,
             out: Vec::new(),
         };
-        it.doorway =
+        it.endpoint =
             section.node.sctp.as_ref().map(|sctp| it.new_endpoint(sctp, section.sctp_ports()));
         it.take_section(now, section);
         Ok(it)
@@ -197,8 +197,8 @@ impl Peers {
             }
         }
         let addresses = section.peer.iter().flat_map(|peer| peer.addresses.iter().copied());
-        if let Some(doorway) = &mut self.doorway {
-            doorway.set_known(addresses.collect());
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.set_known(addresses.collect());
         }
     }
 
@@ -222,9 +222,9 @@ impl Peers {
         let fits = self.node.set_parameters(section.node.parameters());
         debug_assert!(fits.is_ok());
         let first = section.sctp_ports();
-        match (&mut self.doorway, &section.node.sctp) {
-            (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, first),
-            (None, Some(sctp)) => self.doorway = Some(self.new_endpoint(sctp, first)),
+        match (&mut self.endpoint, &section.node.sctp) {
+            (Some(endpoint), Some(sctp)) => endpoint.configure(now, sctp, first),
+            (None, Some(sctp)) => self.endpoint = Some(self.new_endpoint(sctp, first)),
             (_, None) => self.close_endpoint(now, out),
         }
         self.take_section(now, section);
@@ -271,7 +271,7 @@ impl Peers {
                 self.stream_message(now, flow, bytes);
             }
             In::Message { .. } | In::Ready { .. } | In::Returned { .. } => {
-                self.doorway.iter_mut().for_each(|it| it.step(now, input));
+                self.endpoint.iter_mut().for_each(|it| it.step(now, input));
             }
             In::Up { flow } => self.stream_up(now, *flow, out),
             In::Proved { flow, names } => {
@@ -294,8 +294,8 @@ impl Peers {
 
     /// Lets time pass.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.tick(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.tick(now);
         }
         self.take_associations(now);
         let mut effects = core::mem::take(&mut self.out);
@@ -307,8 +307,8 @@ impl Peers {
     /// When [`Peers::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let doorway = self.doorway.as_ref().and_then(SctpEndpoint::deadline);
-        self.node.deadline().into_iter().chain(doorway).min()
+        let endpoint = self.endpoint.as_ref().and_then(SctpEndpoint::deadline);
+        self.node.deadline().into_iter().chain(endpoint).min()
     }
 
     /// What the function is to be told next.
@@ -318,8 +318,8 @@ impl Peers {
 
     /// Packets out.
     pub fn flush(&mut self, out: &mut Effects) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.flush(out);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.flush(out);
         }
     }
 
@@ -366,7 +366,7 @@ impl Peers {
     /// The SCTP endpoint, if there is one.
     #[must_use]
     pub const fn sctp(&self) -> Option<&SctpEndpoint> {
-        self.doorway.as_ref()
+        self.endpoint.as_ref()
     }
 
     /// What was counted.

@@ -54,7 +54,7 @@ impl From<Agreed> for Known {
     }
 }
 
-/// The classes of packets, in the order of the door.
+/// The classes of packets, in the order of the packet channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Connectivity checks.

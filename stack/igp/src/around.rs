@@ -128,7 +128,7 @@ impl Sections {
         }
     }
 
-    /// The classes of the door, with their shares of its rings: databases come in bursts.
+    /// The classes of the packet channel, with their shares of its rings: databases come in bursts.
     #[must_use]
     pub fn classes(&self) -> Vec<(String, u16)> {
         let all = [("ospf", self.ospf.is_some()), ("isis", self.isis.is_some())];

@@ -69,7 +69,7 @@ impl Router {
     /// How the protocols stand.
     #[must_use]
     pub fn summary(&self, now: Time) -> Vec<IgpRow> {
-        let (watch, is_open) = (&self.watch, self.door().0);
+        let (watch, is_open) = (&self.watch, self.channel().0);
         let ospf = self.ospf.iter().map(|it| it.summary(now, watch, is_open));
         ospf.chain(self.isis.iter().map(|it| it.summary(now, watch, is_open))).collect()
     }

@@ -2,8 +2,8 @@
 //! for the forwarder hands up and takes whole packets.
 //!
 //! ```text
-//!   door ─→ Packet::read ─→ source, destination, TTL, payload ─→ datagram (UDP) ─→ payload
-//!   Head + payload ─→ write ─→ one packet, or fragments where the link is too narrow ─→ door
+//!   channel ─→ Packet::read ─→ source, destination, TTL, payload ─→ datagram (UDP) ─→ payload
+//!   Head + payload ─→ write ─→ one packet, or fragments where the link is too narrow ─→ channel
 //! ```
 
 use std::net::Ipv4Addr;

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!   the function: sections, keys, links, other routes ─→ Router::configure ─┐
-//!   door: packets of OSPF and BFD ─→ ip4 ─→ by_ospf, watch ───────────→ wishes ─→ door
-//!         frames of IS-IS ─→ frame ─→ by_isis ─────────────────────────↗
-//!                                        └─→ changed prefixes ─→ the function's routes
+//!   channel: packets of OSPF and BFD ─→ ip4 ─→ by_ospf, watch ────────→ wishes ─→ channel
+//!            frames of IS-IS ─→ frame ─→ by_isis ──────────────────────↗
+//!                                           └─→ changed prefixes ─→ the function's routes
 //! ```
 //! The function has the plane and its routes; of several learnt routes to one prefix the lowest
 //! distance holds. When a control is started anew beside a forwarder that went on, neighbours are

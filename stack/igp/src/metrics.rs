@@ -151,7 +151,7 @@ impl Shown {
         }
         let values = [
             (Metric::Received, it.arrived.received),
-            (Metric::Shed, it.door().1),
+            (Metric::Shed, it.channel().1),
             (Metric::Unread, it.arrived.unread),
             (Metric::BfdSessions, watched as u64),
             (Metric::BfdUp, up as u64),

@@ -1,5 +1,5 @@
-//! The router as its function has it: the door of its packets, BFD of its neighbours, and the
-//! protocols that learn its routes.
+//! The router as its function has it: its packet channel, BFD of its neighbours, and
+//! the protocols that learn its routes.
 
 use crate::around::{LinkState, Protocol, Sections, Start, Surroundings};
 use crate::by_isis::IsisRouter;
@@ -12,7 +12,7 @@ use crate::repairs::Repairs;
 use crate::route::{Guard, Repair, Route, Way};
 use crate::watch::Watch;
 use crate::wishes::{Watched, Wishes};
-use dataplane::{DoorEvent, PacketDoor};
+use dataplane::{PacketChannel, PacketChannelEvent};
 use detection::program::{Name, Notice, Said};
 use isis::Prefix;
 use machine::{Machine as _, Time};
@@ -31,11 +31,11 @@ pub(crate) struct Arrived {
 pub struct Router {
     pub(crate) function: String,
     restarts: Vec<Protocol>,
-    door: PacketDoor,
-    /// The door is that of these classes.
+    channel: PacketChannel,
+    /// The packet channel is that of these classes.
     classes: Vec<(String, u16)>,
-    /// The door has been open.
-    has_door: bool,
+    /// The packet channel has been open.
+    has_channel: bool,
     pub(crate) watch: Watch,
     pub(crate) arrived: Arrived,
     fragments: Fragments,
@@ -47,15 +47,15 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router that speaks by a door from its first [`Router::configure`] on.
+    /// A router that speaks by a packet channel from its first [`Router::configure`] on.
     #[must_use]
-    pub fn new(start: Start, classes: Vec<(String, u16)>, door: PacketDoor) -> Self {
+    pub fn new(start: Start, classes: Vec<(String, u16)>, channel: PacketChannel) -> Self {
         Self {
             function: start.function,
             restarts: start.restarts,
-            door,
+            channel,
             classes,
-            has_door: false,
+            has_channel: false,
             watch: Watch::default(),
             arrived: Arrived::default(),
             fragments: Fragments::default(),
@@ -66,16 +66,21 @@ impl Router {
         }
     }
 
-    /// The classes of its door.
+    /// The classes of its packet channel.
     #[must_use]
     pub fn classes(&self) -> &[(String, u16)] {
         &self.classes
     }
 
-    /// Packets come and go by another door, that of other classes.
-    pub fn reopen(&mut self, classes: Vec<(String, u16)>, door: PacketDoor, out: &mut Effects) {
-        self.door.close(out);
-        (self.classes, self.door) = (classes, door);
+    /// Packets come and go by another packet channel, that of other classes.
+    pub fn reopen(
+        &mut self,
+        classes: Vec<(String, u16)>,
+        channel: PacketChannel,
+        out: &mut Effects,
+    ) {
+        self.channel.close(out);
+        (self.classes, self.channel) = (classes, channel);
     }
 
     /// Other sections, other surroundings. What stays goes on.
@@ -90,7 +95,7 @@ impl Router {
         let restarts = std::mem::take(&mut self.restarts);
         match &sections.ospf {
             Some((section, keys)) => {
-                let is_open = self.has_door;
+                let is_open = self.has_channel;
                 let (function, of) = (&*self.function, Protocol::Ospf);
                 let ospf = self.ospf.get_or_insert_with(|| {
                     OspfRouter::new(now, function, section.clone(), restarts.contains(&of))
@@ -105,7 +110,7 @@ impl Router {
         }
         match &sections.isis {
             Some((section, keys)) => {
-                let is_open = self.has_door;
+                let is_open = self.has_channel;
                 let (function, of) = (&*self.function, Protocol::Isis);
                 let isis = self.isis.get_or_insert_with(|| {
                     IsisRouter::new(now, function, section.clone(), restarts.contains(&of))
@@ -150,14 +155,14 @@ impl Router {
 
     /// Takes what happened on a channel; that of another number is passed over.
     pub fn step(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>, out: &mut Effects) {
-        match self.door.step(now, port, event) {
-            Some(DoorEvent::Packet(record, packet)) => self.arrive(now, record, packet),
-            Some(DoorEvent::Closed(why)) => {
+        match self.channel.step(now, port, event) {
+            Some(PacketChannelEvent::Packet(record, packet)) => self.arrive(now, record, packet),
+            Some(PacketChannelEvent::Closed(why)) => {
                 let function = &*self.function;
-                tracing::debug!(target: "igp", function, why, "the door of packets is closed");
+                tracing::debug!(target: "igp", function, why, "the packet channel is closed");
             }
-            Some(DoorEvent::Opened) => {
-                self.has_door = true;
+            Some(PacketChannelEvent::Opened) => {
+                self.has_channel = true;
                 if let Some(ospf) = &mut self.ospf {
                     ospf.open(now);
                 }
@@ -224,15 +229,15 @@ impl Router {
         self.watch.all_said()
     }
 
-    /// Whether a class of the door is that of IS-IS.
+    /// Whether a class of the packet channel is that of IS-IS.
     fn is_of_isis(&self, class: u8) -> bool {
         let name = Class::ALL[Class::Isis as usize].0;
         self.classes.get(usize::from(class)).is_some_and(|(of, _)| of == name)
     }
 
-    /// Lets time pass: timers of the door, of BFD and of the protocols.
+    /// Lets time pass: timers of the packet channel, of BFD and of the protocols.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.door.tick(now, out);
+        self.channel.tick(now, out);
         self.watch.tick(now);
         if let Some(ospf) = &mut self.ospf {
             ospf.tick(now);
@@ -250,7 +255,7 @@ impl Router {
         let ospf = self.ospf.as_ref().and_then(|it| it.instance.deadline());
         let isis = self.isis.as_ref().and_then(|it| it.instance.deadline());
         let repairs = self.repairs.deadline();
-        let all = [self.door.deadline(), self.watch.deadline(), ospf, isis, repairs];
+        let all = [self.channel.deadline(), self.watch.deadline(), ospf, isis, repairs];
         all.into_iter().flatten().min()
     }
 
@@ -261,7 +266,7 @@ impl Router {
         for (of, Wishes { packets, watches, events }) in ospf.into_iter().chain(isis) {
             events.into_iter().for_each(|event| self.repairs.note(now, of, event));
             for (to, octets) in packets {
-                self.door.send(out, to, |into| into.extend_from_slice(&octets));
+                self.channel.send(out, to, |into| into.extend_from_slice(&octets));
             }
             for Watched { id, local, times } in watches {
                 self.watch.want(now, (of, id), local, times);
@@ -377,13 +382,13 @@ impl Router {
     }
 
     /// Whether packets come and go, and how many found no way to the forwarder.
-    pub(crate) fn door(&self) -> (bool, u64) {
-        (self.door.is_open(), self.door.tally().shed)
+    pub(crate) fn channel(&self) -> (bool, u64) {
+        (self.channel.is_open(), self.channel.tally().shed)
     }
 
-    /// Ends it: the door is closed.
+    /// Ends it: the packet channel is closed.
     pub fn end(&self, out: &mut Effects) {
-        self.door.close(out);
+        self.channel.close(out);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::pair::Pair;
 use crate::refusal::Verdict;
 use crate::rewrite;
 use crate::set::{Identity, Set, Stage};
-use crate::settings::{Door, Row, Settings};
+use crate::settings::{Listener, Row, Settings};
 use crate::table::Table;
 use crate::trails::Trails;
 use crate::watches::Watches;
@@ -101,7 +101,7 @@ impl Access {
         }
     }
 
-    /// Takes other settings. Agreements of a realm or a doorway that is gone end.
+    /// Takes other settings. Agreements of a realm or a listener that is gone end.
     pub fn configure(&mut self, settings: &Settings) {
         let rows: Vec<Row> = settings.realms.iter().map(Row::of).collect();
         let keys: Vec<Key> = self.table.iter().map(|(key, _)| key).collect();
@@ -110,14 +110,14 @@ impl Access {
             let name = self.rows.get(set.realm).map(|row| row.realm.name.as_str());
             let place = rows.iter().position(|row| Some(row.realm.name.as_str()) == name);
             let stands = |at: usize| {
-                let has_door =
-                    set.associated.is_none() || rows[at].door(set.identity.port).is_some();
+                let has_listener =
+                    set.associated.is_none() || rows[at].listener(set.identity.port).is_some();
                 let has_address = rows[at].protected(set.local).is_some();
-                has_door && has_address
+                has_listener && has_address
             };
             match place.filter(|at| stands(*at)) {
                 Some(at) => set.realm = at,
-                None => self.end(key, "its realm or its doorway is gone"),
+                None => self.end(key, "its realm or its listener is gone"),
             }
         }
         let names: Vec<String> = self.rows.iter().map(|row| row.realm.name.clone()).collect();
@@ -159,7 +159,7 @@ impl Access {
         self.came = None;
         if !self.esp.owns(flow.port) {
             return match self.row(flow.port) {
-                Some((_, door)) if door.is_protected => {
+                Some((_, listener)) if listener.is_protected => {
                     self.esp.refuse_clear();
                     Packet::Dropped
                 }
@@ -270,11 +270,11 @@ impl Access {
     /// has proven no card takes none.
     fn identity(&mut self, now: Time, key: Key) -> Option<Identity> {
         let set = self.table.at(key)?;
-        let Identity { port: door, remote } = set.identity;
+        let Identity { port: listener, remote } = set.identity;
         let known = self.table.by_impi(&set.impi).iter().rev().find_map(|other| {
             let other = self.table.at(*other)?;
             let Identity { port, remote: known } = other.identity;
-            (known.ip() == remote.ip() && port == door).then_some(other.identity)
+            (known.ip() == remote.ip() && port == listener).then_some(other.identity)
         });
         if known.is_some() {
             return known;
@@ -282,7 +282,7 @@ impl Access {
         let (mut port, impi) = (set.choice?.of.port_s, set.impi.clone());
         for _ in 0..IDENTITIES {
             let remote = SocketAddr::new(remote.ip(), port);
-            let identity = Identity { port: door, remote };
+            let identity = Identity { port: listener, remote };
             if self.table.is_free(now, identity, &impi) {
                 return Some(identity);
             }
@@ -312,7 +312,7 @@ impl Access {
     /// not accepted there.
     #[must_use]
     pub fn must_agree(&self, port: PortId) -> bool {
-        let row = self.row(port).filter(|(_, door)| !door.is_protected);
+        let row = self.row(port).filter(|(_, listener)| !listener.is_protected);
         row.is_some_and(|(realm, _)| self.rows[realm].realm.section.required)
     }
 
@@ -322,7 +322,7 @@ impl Access {
     #[must_use]
     pub fn is_nobodys(&self, flow: &Flow) -> bool {
         let identity = self.known_by(flow);
-        self.row(flow.port).is_some_and(|(_, door)| door.is_protected)
+        self.row(flow.port).is_some_and(|(_, listener)| listener.is_protected)
             && self.table.by_identity(identity).is_empty()
             && self.table.vacated.at(identity).is_none()
     }
@@ -330,7 +330,7 @@ impl Access {
     /// Whether a phone of that flow has an agreement; `None` where none is made.
     #[must_use]
     pub fn has_agreement(&self, flow: &Flow) -> Option<bool> {
-        self.row(flow.port).filter(|(_, door)| door.is_protected)?;
+        self.row(flow.port).filter(|(_, listener)| listener.is_protected)?;
         Some(!self.table.by_identity(self.known_by(flow)).is_empty())
     }
 
@@ -338,7 +338,7 @@ impl Access {
     /// the core's place.
     #[must_use]
     pub fn is_offer(&self, flow: &Flow, message: &Message<'_>) -> bool {
-        let is_clear = self.row(flow.port).is_some_and(|(_, door)| !door.is_protected);
+        let is_clear = self.row(flow.port).is_some_and(|(_, listener)| !listener.is_protected);
         is_clear && self.table.by_register(self.register(message, flow.remote)).is_some()
     }
 
@@ -510,16 +510,16 @@ impl Access {
         self.metrics.set(Metric::Standing, current as u64);
     }
 
-    /// The realm and the doorway behind a port.
-    pub(crate) fn row(&self, port: PortId) -> Option<(usize, Door)> {
-        self.rows.iter().enumerate().find_map(|(at, row)| Some((at, *row.door(port)?)))
+    /// The realm and the listener behind a port.
+    pub(crate) fn row(&self, port: PortId) -> Option<(usize, Listener)> {
+        self.rows.iter().enumerate().find_map(|(at, row)| Some((at, *row.listener(port)?)))
     }
 
     /// By what a phone is known, whatever carries what it says.
     pub(crate) fn known_by(&self, flow: &Flow) -> Identity {
-        let found = self.row(flow.port).filter(|(_, door)| door.is_inside);
-        let sibling = found.and_then(|(realm, door)| self.rows[realm].protected(door.ip));
-        let port = sibling.map_or(flow.port, |door| door.port);
+        let found = self.row(flow.port).filter(|(_, listener)| listener.is_inside);
+        let sibling = found.and_then(|(realm, listener)| self.rows[realm].protected(listener.ip));
+        let port = sibling.map_or(flow.port, |listener| listener.port);
         Identity { port, remote: flow.remote }
     }
 

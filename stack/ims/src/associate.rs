@@ -93,7 +93,7 @@ impl Access {
         let section = &row.realm.section;
         let challenge = Duration::from_secs(section.challenge_s.into());
         let choice = set.choice?;
-        let door = row.protected(set.local)?.port;
+        let listener = row.protected(set.local)?.port;
         let used = self
             .table
             .by_impi(&set.impi)
@@ -122,7 +122,7 @@ impl Access {
         self.table.associate(key, associated, keys);
         if let Some(set) = self.table.at_mut(key) {
             set.server = preference.list(&own, own.mode).into();
-            set.identity.port = door;
+            set.identity.port = listener;
         }
         self.table.advance(key, Stage::Challenged, now + challenge);
         Some(())

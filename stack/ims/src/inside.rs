@@ -108,9 +108,9 @@ fn pong(access: &mut Access, now: Time, way: Way) {
 /// The flow by which the function knows the phone of an agreement.
 fn flow(access: &Access, key: Key) -> Option<Flow> {
     let set = access.table.at(key)?;
-    let door = access.rows.get(set.realm)?.inside(set.local)?;
+    let listener = access.rows.get(set.realm)?.inside(set.local)?;
     let local = SocketAddr::new(set.local, set.own()?.port_s);
-    Some(Flow::to(door.port, Transport::Tcp, local, set.identity.remote))
+    Some(Flow::to(listener.port, Transport::Tcp, local, set.identity.remote))
 }
 
 /// A message leaves to a phone that speaks TCP: by a connection that stands, that of the phone

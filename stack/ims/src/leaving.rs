@@ -40,10 +40,10 @@ struct Answer<'a> {
 impl Access {
     /// Takes a message that is about to leave. `out` gets what leaves in its place.
     pub fn leaving(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
-        let Some((realm, door)) = self.row(flow.port) else { return Leaving::Stays };
+        let Some((realm, listener)) = self.row(flow.port) else { return Leaving::Stays };
         let text = rewrite::after_blank_lines(bytes);
         if text.is_empty() || !text.starts_with(b"SIP/") {
-            return match door.is_protected {
+            return match listener.is_protected {
                 true => self.protect(now, flow, self.reaching(flow), bytes, out),
                 false => self.clear_request(realm, flow, text),
             };
@@ -51,7 +51,7 @@ impl Access {
         let Ok(message) = Message::parse(text) else {
             // What the function says to who cannot write is not always readable itself.
             if text.starts_with(b"SIP/2.0 400 ") && !rewrite::may_challenge(text) {
-                return match door.is_protected {
+                return match listener.is_protected {
                     true => self.protect(now, flow, self.reaching(flow), bytes, out),
                     false => Leaving::Stays,
                 };
@@ -88,7 +88,7 @@ impl Access {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Leaving {
-        let is_protected = self.row(flow.port).is_some_and(|(_, door)| door.is_protected);
+        let is_protected = self.row(flow.port).is_some_and(|(_, listener)| listener.is_protected);
         let register = self.register(message, flow.remote);
         if message.cseq().method != Method::Register {
             self.in_emergency(now, register.0, message);

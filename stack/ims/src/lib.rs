@@ -62,5 +62,5 @@ pub use metrics::{Metric, RegEventMetric};
 pub use refusal::Verdict;
 pub use reg_event::{Accepted, Asking, MEDIA_TYPE, Notified, RegEventRow};
 pub use replica::KIND;
-pub use settings::{Door, Numbers, Realm, Settings};
+pub use settings::{Listener, Numbers, Realm, Settings};
 pub use show::{ExplainRow, IpsecRow, IpsecShardRow};

@@ -136,7 +136,7 @@ pub(crate) fn read<'a>(now: Time, fields: &'a [u8], rows: &[Row]) -> Option<(Cop
     let flags = number(tag::FLAGS);
     let is = |flag| flags & flag != 0;
     let local = ip(tag::LOCAL)?;
-    let door = rows.get(realm)?.protected(local)?.port;
+    let listener = rows.get(realm)?.protected(local)?.port;
     let cseq = |call| (field::read(call), at_most(number(tag::CSEQ), u32::MAX));
     let associated = find(tag::ASSOCIATIONS).map(field::read);
     let associated = associated.and_then(|number| {
@@ -167,7 +167,7 @@ pub(crate) fn read<'a>(now: Time, fields: &'a [u8], rows: &[Row]) -> Option<(Cop
         inside: ip(tag::INSIDE)?,
         is_behind_nat: is(BEHIND_NAT),
         identity: Identity {
-            port: door, // ports of other nodes may have other numbers
+            port: listener, // ports of other nodes may have other numbers
             remote: read_address(find(tag::REMOTE)?)?,
         },
         associated: Some(associated?),

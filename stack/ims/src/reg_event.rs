@@ -38,7 +38,7 @@ use registrar::Aor;
 use runtime::{Flow, PortId};
 pub use show::RegEventRow;
 use sip::{Header, Message, NameAddr};
-use sip_stack::realm::Door;
+use sip_stack::realm::Listener;
 use trail::Event;
 
 /// The media type of a NOTIFY's document.
@@ -120,13 +120,13 @@ impl Access {
         }
     }
 
-    /// Appends the SUBSCRIBE of [`Access::watch_due`], which leaves by that door under that
+    /// Appends the SUBSCRIBE of [`Access::watch_due`], which leaves by that listener under that
     /// branch.
     pub fn write_subscribe(
         &mut self,
         now: Time,
         asking: &Asking,
-        door: &Door,
+        listener: &Listener,
         branch: &[u8],
         out: &mut Vec<u8>,
     ) {
@@ -136,7 +136,7 @@ impl Access {
         watch.ask(now);
         let section = self.rows.get(watch.realm).map(|row| &row.realm.section);
         let names = [watch.tag(shard, asking.key), watch.call_id(shard, asking.key)];
-        subscribe::write(watch, names, door, branch, section, out);
+        subscribe::write(watch, names, listener, branch, section, out);
         self.watches.arm(asking.key);
     }
 

@@ -41,9 +41,9 @@ impl Access {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Verdict {
-        let Some((realm, door)) = self.row(flow.port) else { return Verdict::Passes };
-        let at = At { now, flow, realm, is_tls: door.is_tls, message };
-        let judged = match door.is_protected {
+        let Some((realm, listener)) = self.row(flow.port) else { return Verdict::Passes };
+        let at = At { now, flow, realm, is_tls: listener.is_tls, message };
+        let judged = match listener.is_protected {
             true => self.protected(&at, out),
             false => self.clear(&at, out),
         };

@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// Addresses of a realm with IPsec.
 const ADDRESSES_MAX: usize = 8;
 
-/// A doorway of a realm with IPsec.
+/// A listener of a realm with IPsec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Door {
+pub struct Listener {
     /// Its port.
     pub port: PortId,
     /// Its address.
@@ -25,7 +25,7 @@ pub struct Door {
     pub is_tls: bool,
     /// Whether it is that of TCP inside of ESP: no port of the kernel.
     pub is_inside: bool,
-    /// Whether the function knows it as the doorway of its phones; of the client ports it does
+    /// Whether the function knows it as the listener of its phones; of the client ports it does
     /// not.
     pub is_known: bool,
 }
@@ -37,8 +37,8 @@ pub struct Realm {
     pub name: String,
     /// Its section.
     pub section: Ipsec,
-    /// Its doorways.
-    pub doors: Vec<Door>,
+    /// Its listeners.
+    pub listeners: Vec<Listener>,
     /// Its addresses that take ESP.
     pub addresses: Vec<Address>,
 }
@@ -67,13 +67,13 @@ impl Numbers {
 }
 
 impl Realm {
-    /// A realm whose phones register at `doors`; it takes ESP, and has its protected client ports,
-    /// at `ips`.
+    /// A realm whose phones register at `listeners`; it takes ESP, and has its protected client
+    /// ports, at `ips`.
     #[must_use]
     pub fn new(
         name: &str,
         section: Ipsec,
-        mut doors: Vec<Door>,
+        mut listeners: Vec<Listener>,
         ips: &[IpAddr],
         numbers: &mut Numbers,
     ) -> Self {
@@ -82,8 +82,9 @@ impl Realm {
             for port in section.client_ports {
                 let number = numbers.take(&format!("client:{}", SocketAddr::new(ip, port)));
                 let (is_protected, is_tls, is_inside, is_known) = (true, false, false, false);
-                let door = |port| Door { port, ip, is_protected, is_tls, is_inside, is_known };
-                doors.extend(number.map(door));
+                let listener =
+                    |port| Listener { port, ip, is_protected, is_tls, is_inside, is_known };
+                listeners.extend(number.map(listener));
             }
             let Some(raw) = numbers.take(&format!("esp:{ip}")) else { continue };
             let number = section.encapsulation_port;
@@ -93,19 +94,19 @@ impl Realm {
             let (bypass, in_udp) = (section.bypass, in_udp.map(|port| (port, number)));
             addresses.push(Address { ip, raw, bypass, in_udp });
         }
-        Self { name: name.to_owned(), section, doors, addresses }
+        Self { name: name.to_owned(), section, listeners, addresses }
     }
 
     /// Its ports of ESP, and those of protected clients, where nothing may come in the clear.
     pub fn ports(&self) -> impl Iterator<Item = PortSpec> + '_ {
         let name = format!("{} ipsec", self.name);
         let guard = format!("{name} client");
-        let guards = self.doors.iter().filter(|door| !door.is_known);
+        let guards = self.listeners.iter().filter(|listener| !listener.is_known);
         let numbers = self.section.client_ports.into_iter().cycle();
-        let guards = guards.zip(numbers).map(move |(door, number)| PortSpec {
-            id: door.port,
+        let guards = guards.zip(numbers).map(move |(listener, number)| PortSpec {
+            id: listener.port,
             name: guard.clone(),
-            listen: SocketAddr::new(door.ip, number),
+            listen: SocketAddr::new(listener.ip, number),
             ..PortSpec::default()
         });
         self.addresses.iter().flat_map(move |address| address.ports(&name)).chain(guards)
@@ -200,7 +201,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the doorway of ESP is made of.
+    /// What the endpoint of ESP is made of.
     pub(crate) fn esp(&self) -> ipsec::Settings {
         let addresses = self.realms.iter().flat_map(|realm| realm.addresses.iter().copied());
         let sets = self.realms.iter().map(|realm| realm.section.sets_max);
@@ -234,19 +235,20 @@ impl Row {
         Self { preference: Arc::new(realm.section.preference()), realm: realm.clone() }
     }
 
-    pub fn door(&self, port: PortId) -> Option<&Door> {
-        self.realm.doors.iter().find(|door| door.port == port)
+    pub fn listener(&self, port: PortId) -> Option<&Listener> {
+        self.realm.listeners.iter().find(|listener| listener.port == port)
     }
 
-    /// The doorway by which the function knows phones at that address of ours.
-    pub fn protected(&self, ip: IpAddr) -> Option<&Door> {
-        let is_it =
-            |door: &&Door| door.is_protected && door.is_known && !door.is_inside && door.ip == ip;
-        self.realm.doors.iter().find(is_it)
+    /// The listener by which the function knows phones at that address of ours.
+    pub fn protected(&self, ip: IpAddr) -> Option<&Listener> {
+        let is_it = |listener: &&Listener| {
+            listener.is_protected && listener.is_known && !listener.is_inside && listener.ip == ip
+        };
+        self.realm.listeners.iter().find(is_it)
     }
 
-    /// The doorway by which the function knows those that speak TCP inside of ESP there.
-    pub fn inside(&self, ip: IpAddr) -> Option<&Door> {
-        self.realm.doors.iter().find(|door| door.is_inside && door.ip == ip)
+    /// The listener by which the function knows those that speak TCP inside of ESP there.
+    pub fn inside(&self, ip: IpAddr) -> Option<&Listener> {
+        self.realm.listeners.iter().find(|listener| listener.is_inside && listener.ip == ip)
     }
 }

@@ -30,7 +30,7 @@ pub struct Address {
     pub in_udp: Option<(PortId, u16)>,
 }
 
-/// What a doorway is made of.
+/// What an endpoint is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
     /// Its addresses.
@@ -99,7 +99,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A doorway without sets; `secret` was drawn at random.
+    /// An endpoint without sets; `secret` was drawn at random.
     #[must_use]
     pub fn new(settings: Settings, shard: u16, secret: u64, now: Time) -> Self {
         Self {

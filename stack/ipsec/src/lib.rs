@@ -1,4 +1,4 @@
-//! ESP as a doorway: sets of security associations and the runtime's ports below them, for any
+//! ESP as an endpoint: sets of security associations and the runtime's ports below them, for any
 //! function.
 //!
 //! ```text

@@ -1,9 +1,9 @@
-//! What a doorway counts.
+//! What an endpoint counts.
 
 use esp::Dropped;
 
 event::metrics! {
-    /// The metrics of one doorway.
+    /// The metrics of one endpoint.
     pub enum Metric {
         /// Sets of security associations that stand.
         SetsLive = Gauge, "ipsec_sets";

@@ -1,4 +1,4 @@
-//! TCP inside of ESP: the connections of all sets of a doorway.
+//! TCP inside of ESP: the connections of all sets of an endpoint.
 //!
 //! ```text
 //! unprotect → Arrived, TCP ──→ arrived ──→ octets ─→ messages

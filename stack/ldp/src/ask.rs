@@ -104,7 +104,7 @@ impl Labels {
             connections: self.streams.len(),
             bindings: self.speaker.bindings().count(),
             labelled: self.forwards.values().filter(is_used).count(),
-            door_open: self.door.is_open(),
+            door_open: self.channel.is_open(),
         }]
     }
 

@@ -170,9 +170,9 @@ impl Labels {
         let datagram = ip4::udp([source, destination], [PORT, port], octets);
         let head = Head { source, destination, ttl, protocol: ip4::UDP, id: self.next_packet() };
         let table = label.map_or(crate::labels::GLOBAL, |_| BEHIND_LABELS);
-        let door = &mut self.door;
+        let channel = &mut self.channel;
         ip4::write(&head, &datagram, u16::MAX, |header, part| {
-            door.send(out, PacketTo::Vrf(table), |into| {
+            channel.send(out, PacketTo::Vrf(table), |into| {
                 into.extend(label.into_iter().flatten());
                 into.extend_from_slice(header);
                 into.extend_from_slice(part);

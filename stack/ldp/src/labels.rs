@@ -1,8 +1,9 @@
-//! LDP as its function has it: what comes by the door, what time does, which labels prefixes have.
+//! LDP as its function has it: what comes by the packet channel, what time does, which labels
+//! prefixes have.
 
 use crate::config::Ldp;
 use crate::echo::Echoes;
-use dataplane::{DoorEvent, PacketDoor};
+use dataplane::{PacketChannel, PacketChannelEvent};
 use igp::Link;
 use igp::ip4::{self, Head, Packet};
 use ldp::{
@@ -23,7 +24,7 @@ const LOST_MAX: usize = 256;
 /// Connections at most.
 const STREAMS_MAX: usize = 1_024;
 
-/// The classes of the door, with their shares of its rings.
+/// The classes of the packet channel, with their shares of its rings.
 #[must_use]
 pub fn classes() -> Vec<(String, u16)> {
     vec![("ldp".to_owned(), 512)]
@@ -70,9 +71,9 @@ pub struct Labels {
     pub(crate) links: BTreeMap<u32, Link>,
     /// Interfaces that the speaker was told of.
     spoken: BTreeMap<u32, Vec<IpAddr>>,
-    pub(crate) door: PacketDoor,
-    /// The door has been open.
-    has_door: bool,
+    pub(crate) channel: PacketChannel,
+    /// The packet channel has been open.
+    has_channel: bool,
     /// Ways of prefixes as the speaker was told them; none: they are our own.
     pub(crate) routes: BTreeMap<Prefix, Vec<NextHop>>,
     pub(crate) forwards: BTreeMap<Prefix, Forward>,
@@ -134,9 +135,9 @@ fn speaker(section: &Ldp, is_upper: bool) -> Speaker {
 }
 
 impl Labels {
-    /// It speaks by a door from its first [`Labels::configure`] on.
+    /// It speaks by a packet channel from its first [`Labels::configure`] on.
     #[must_use]
-    pub fn new(start: Start, section: Arc<Ldp>, door: PacketDoor) -> Self {
+    pub fn new(start: Start, section: Arc<Ldp>, channel: PacketChannel) -> Self {
         let secret = machine::KeyedHash::derive(&start.random, b"streams of ldp");
         Self {
             function: start.function,
@@ -145,8 +146,8 @@ impl Labels {
             is_upper: start.is_upper,
             links: BTreeMap::new(),
             spoken: BTreeMap::new(),
-            door,
-            has_door: false,
+            channel,
+            has_channel: false,
             routes: BTreeMap::new(),
             forwards: BTreeMap::new(),
             changed: BTreeSet::new(),
@@ -196,7 +197,7 @@ impl Labels {
 
     /// Tells the speaker of interfaces that speak, and of those that do not any more.
     fn raise(&mut self, now: Time, out: &mut Effects) {
-        let up = self.links.values().filter(|it| self.has_door && it.is_up);
+        let up = self.links.values().filter(|it| self.has_channel && it.is_up);
         let up = up.filter(|it| it.address.is_some() && self.section.speaks(&it.name));
         let up: BTreeMap<u32, Vec<IpAddr>> = up
             .map(|it| {
@@ -250,14 +251,16 @@ impl Labels {
 
     /// Takes what happened on a channel; that of another number is passed over.
     pub fn step(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>, out: &mut Effects) {
-        match self.door.step(now, port, event) {
-            Some(DoorEvent::Packet(record, packet)) => self.arrive(now, record, packet, out),
-            Some(DoorEvent::Closed(why)) => {
-                let function = &*self.function;
-                tracing::debug!(target: "ldp", function, why, "the door of packets is closed");
+        match self.channel.step(now, port, event) {
+            Some(PacketChannelEvent::Packet(record, packet)) => {
+                self.arrive(now, record, packet, out)
             }
-            Some(DoorEvent::Opened) => {
-                self.has_door = true;
+            Some(PacketChannelEvent::Closed(why)) => {
+                let function = &*self.function;
+                tracing::debug!(target: "ldp", function, why, "the packet channel is closed");
+            }
+            Some(PacketChannelEvent::Opened) => {
+                self.has_channel = true;
                 self.raise(now, out);
             }
             None => {}
@@ -319,7 +322,7 @@ impl Labels {
 
     /// Lets time pass.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.door.tick(now, out);
+        self.channel.tick(now, out);
         self.streams.tick(now);
         let mut wanted = Vec::new();
         self.speaker.tick(now, &mut wanted);
@@ -332,7 +335,7 @@ impl Labels {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let own = self.speaker.deadline().into_iter().chain(self.echoes.deadline());
-        let all = own.chain(self.door.deadline()).chain(self.streams.deadline());
+        let all = own.chain(self.channel.deadline()).chain(self.streams.deadline());
         all.min()
     }
 
@@ -347,11 +350,11 @@ impl Labels {
     /// Sends what connections want sent, and tells the machine what came of them.
     fn settle(&mut self, now: Time, out: &mut Effects) {
         loop {
-            let (door, sent) = (&mut self.door, &mut self.tally.sent);
+            let (channel, sent) = (&mut self.channel, &mut self.tally.sent);
             let events = self.streams.take(now, |to, segment| {
                 *sent += 1;
                 streams::write(to, segment, |header, part| {
-                    door.send(out, PacketTo::Vrf(GLOBAL), |into| {
+                    channel.send(out, PacketTo::Vrf(GLOBAL), |into| {
                         into.extend_from_slice(header);
                         into.extend_from_slice(part);
                     });
@@ -444,9 +447,9 @@ impl Labels {
         let datagram = ip4::udp([source, destination], [PORT, PORT], payload);
         let id = self.next_packet();
         let head = Head { source, destination, ttl, protocol: ip4::UDP, id };
-        let door = &mut self.door;
+        let channel = &mut self.channel;
         ip4::write(&head, &datagram, u16::MAX, |header, part| {
-            door.send(out, to, |into| {
+            channel.send(out, to, |into| {
                 into.extend_from_slice(header);
                 into.extend_from_slice(part);
             });
@@ -537,9 +540,9 @@ impl Labels {
         self.input(now, In::Shutdown, out);
     }
 
-    /// Ends it: peers hear it, and the door is closed.
+    /// Ends it: peers hear it, and the packet channel is closed.
     pub fn end(&mut self, now: Time, out: &mut Effects) {
         self.input(now, In::Shutdown, out);
-        self.door.close(out);
+        self.channel.close(out);
     }
 }

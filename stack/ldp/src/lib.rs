@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   the function: section, links, routes ─→ Labels
-//!   door ─→ datagrams of UDP 646 ─────────→ ldp::Speaker ─→ labels of prefixes ─→ the function
-//!        ─→ segments of TCP 646 ─→ Streams ─→ octets ↗ ↘ octets ─→ Streams ─→ door
+//!   channel ─→ datagrams of UDP 646 ─────────→ ldp::Speaker ─→ labels of prefixes ─→ the function
+//!           ─→ segments of TCP 646 ─→ Streams ─→ octets ↗ ↘ octets ─→ Streams ─→ channel
 //! ```
 //! Addresses of the forwarder are none of this machine's kernel: connections are made here, packet
 //! by packet, and need no addresses, routes or capabilities of it.

@@ -80,7 +80,7 @@ impl Shown {
             (Metric::Connections, it.streams.len() as u64),
             (Metric::Received, it.tally.received),
             (Metric::Sent, it.tally.sent),
-            (Metric::Shed, it.door.tally().shed),
+            (Metric::Shed, it.channel.tally().shed),
             (Metric::Unread, it.tally.unread),
         ];
         values.into_iter().for_each(|(metric, value)| self.all.set(metric, value));

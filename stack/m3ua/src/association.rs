@@ -1,4 +1,4 @@
-//! Peers over SCTP: the doorway's associations, by the peer they belong to.
+//! Peers over SCTP: the endpoint's associations, by the peer they belong to.
 
 use crate::config::Carriage;
 use crate::links::{Links, Way, is_msu};
@@ -16,10 +16,10 @@ const FULL: u8 = 3;
 
 impl Links {
     pub(crate) fn associate(&mut self, now: Time, id: PeerId) {
-        let (Some(link), Some(doorway)) = (self.rows.get_mut(&id), &mut self.doorway) else {
+        let (Some(link), Some(endpoint)) = (self.rows.get_mut(&id), &mut self.endpoint) else {
             return;
         };
-        match doorway.associate(now, &link.config.endpoint()) {
+        match endpoint.associate(now, &link.config.endpoint()) {
             Ok(association) => {
                 link.way = Some(Way::Association(association));
                 self.associations.insert(association, id);
@@ -29,29 +29,29 @@ impl Links {
     }
 
     pub(crate) fn send_on(&mut self, now: Time, id: AssociationId, stream: u16, bytes: Bytes) {
-        if let Some(doorway) = &mut self.doorway {
+        if let Some(endpoint) = &mut self.endpoint {
             let context = if is_msu(&bytes) { MSU } else { 0 };
             let message =
                 Outgoing { context, ..Outgoing::new(stream, m3ua::codec::SCTP_PPID, bytes) };
-            doorway.wish(now, sctp::In::Send(id, message));
+            endpoint.wish(now, sctp::In::Send(id, message));
         }
     }
 
     pub(crate) fn shut_down(&mut self, now: Time, id: AssociationId) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.wish(now, sctp::In::Shutdown(id));
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.wish(now, sctp::In::Shutdown(id));
         }
     }
 
     pub(crate) fn abort_association(&mut self, now: Time, id: AssociationId) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.wish(now, sctp::In::Abort(id, Bytes::new()));
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.wish(now, sctp::In::Abort(id, Bytes::new()));
         }
     }
 
     /// Takes one thing that happened to an association; `false` when there is nothing more.
     pub(crate) fn take(&mut self, now: Time) -> bool {
-        let Some((id, what)) = self.doorway.as_mut().and_then(SctpEndpoint::next) else {
+        let Some((id, what)) = self.endpoint.as_mut().and_then(SctpEndpoint::next) else {
             return false;
         };
         let peer = self.associations.get(&id).copied();
@@ -116,7 +116,7 @@ impl Links {
     /// from which it has answered: anybody may write those of others into his INIT (RFC 9260
     /// §5.4).
     fn claimed(&self, id: AssociationId) -> Option<PeerId> {
-        let status = self.doorway.as_ref()?.status(id)?;
+        let status = self.endpoint.as_ref()?.status(id)?;
         let confirmed = status.paths.iter().filter(|path| path.state != PathState::Unconfirmed);
         let from: Vec<IpAddr> = confirmed.map(|path| path.address).collect();
         self.claimant(Carriage::Sctp, &from, status.peer_port)

@@ -44,12 +44,12 @@ impl Links {
     /// Sends a heartbeat on every path that has shown itself to be the peer's; the time in which
     /// one of them must be answered.
     fn ask(&mut self, now: Time, association: AssociationId) -> Duration {
-        let Some(doorway) = &mut self.doorway else { return GRACE };
-        let Some(status) = doorway.status(association) else { return GRACE };
+        let Some(endpoint) = &mut self.endpoint else { return GRACE };
+        let Some(status) = endpoint.status(association) else { return GRACE };
         let confirmed = status.paths.iter().filter(|path| path.state != PathState::Unconfirmed);
         let slowest = confirmed.clone().map(|path| path.rto).max().unwrap_or_default();
         for path in confirmed {
-            doorway.wish(now, sctp::In::RequestHeartbeat(association, path.address));
+            endpoint.wish(now, sctp::In::RequestHeartbeat(association, path.address));
         }
         slowest + GRACE
     }
@@ -107,7 +107,7 @@ impl Links {
 
     /// How many time-outs in a row every confirmed path of an association has had.
     fn unanswered(&self, association: AssociationId) -> u16 {
-        let status = self.doorway.as_ref().and_then(|doorway| doorway.status(association));
+        let status = self.endpoint.as_ref().and_then(|endpoint| endpoint.status(association));
         let paths = status.map(|status| status.paths).unwrap_or_default();
         let confirmed = paths.iter().filter(|path| path.state != PathState::Unconfirmed);
         confirmed.map(time_outs).min().unwrap_or(u16::MAX)

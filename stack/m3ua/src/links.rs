@@ -109,7 +109,7 @@ pub struct Links {
     reconnect: Duration,
     /// The name of the function, for the log.
     function: String,
-    pub(crate) doorway: Option<SctpEndpoint>,
+    pub(crate) endpoint: Option<SctpEndpoint>,
     /// What the M3UA process is to be told.
     pub(crate) told: VecDeque<In>,
     pub(crate) counts: Counts,
@@ -141,14 +141,14 @@ impl Links {
             waiting: BTreeMap::new(),
             reconnect: section.reconnect,
             function: section.name.to_owned(),
-            doorway: None,
+            endpoint: None,
             told: VecDeque::new(),
             counts: Counts::default(),
             seed,
             is_real,
             is_closing: false,
         };
-        it.doorway = section.sctp.map(|sctp| it.endpoint(sctp, section.sctp_ports()));
+        it.endpoint = section.sctp.map(|sctp| it.endpoint(sctp, section.sctp_ports()));
         it
     }
 
@@ -195,23 +195,23 @@ impl Links {
         self.rows.remove(&id);
     }
 
-    /// Timers and ports change; what stands stays where the doorway lets it.
+    /// Timers and ports change; what stands stays where the endpoint lets it.
     pub fn configure(&mut self, now: Time, section: &Section<'_>) {
         self.reconnect = section.reconnect;
         let first = section.sctp_ports();
-        match (&mut self.doorway, section.sctp) {
-            (Some(doorway), Some(sctp)) => doorway.configure(now, sctp, first),
-            (None, Some(sctp)) => self.doorway = Some(self.endpoint(sctp, first)),
+        match (&mut self.endpoint, section.sctp) {
+            (Some(endpoint), Some(sctp)) => endpoint.configure(now, sctp, first),
+            (None, Some(sctp)) => self.endpoint = Some(self.endpoint(sctp, first)),
             // Its peers have gone before.
-            (_, None) => self.doorway = None,
+            (_, None) => self.endpoint = None,
         }
     }
 
     /// The peers' addresses are no strangers to the SCTP endpoint.
     pub fn know(&mut self, section: &Section<'_>) {
         let addresses = section.peer.iter().flat_map(|peer| peer.addresses.iter().copied());
-        if let Some(doorway) = &mut self.doorway {
-            doorway.set_known(addresses.collect());
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.set_known(addresses.collect());
         }
     }
 
@@ -223,7 +223,7 @@ impl Links {
                 self.stream_message(flow, bytes, out);
             }
             In::Message { .. } | In::Ready { .. } | In::Returned { .. } => {
-                self.doorway.iter_mut().for_each(|it| it.step(now, input));
+                self.endpoint.iter_mut().for_each(|it| it.step(now, input));
             }
             In::Up { flow } => self.stream_up(now, *flow, out),
             In::Down { flow, why } if flow.transport == Transport::Tcp => {
@@ -272,7 +272,7 @@ impl Links {
     /// The SCTP endpoint, if there is one.
     #[must_use]
     pub const fn sctp(&self) -> Option<&SctpEndpoint> {
-        self.doorway.as_ref()
+        self.endpoint.as_ref()
     }
 
     /// What was counted.
@@ -438,8 +438,8 @@ impl Links {
                 Carriage::Sctp => self.associate(now, id),
             }
         }
-        if let Some(doorway) = &mut self.doorway {
-            doorway.tick(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.tick(now);
         }
     }
 
@@ -447,10 +447,10 @@ impl Links {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let retry = self.retries.first().map(|(at, _)| *at);
-        let doorway = self.doorway.as_ref().and_then(SctpEndpoint::deadline);
+        let endpoint = self.endpoint.as_ref().and_then(SctpEndpoint::deadline);
         retry
             .into_iter()
-            .chain(doorway)
+            .chain(endpoint)
             .chain(self.challenge_deadline())
             .chain(self.waiting_deadline())
             .min()
@@ -458,8 +458,8 @@ impl Links {
 
     /// Packets out.
     pub fn flush(&mut self, out: &mut Effects) {
-        if let Some(doorway) = &mut self.doorway {
-            doorway.flush(out);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.flush(out);
         }
     }
 

@@ -49,7 +49,7 @@ impl Links {
             let (active, is_wanted) = process(id);
             let is_up = link.state == State::Up;
             let status = match (link.way, self.sctp()) {
-                (Some(Way::Association(id)), Some(doorway)) => doorway.status(id),
+                (Some(Way::Association(id)), Some(endpoint)) => endpoint.status(id),
                 _ => None,
             };
             let paths = status.iter().flat_map(|it| &it.paths);

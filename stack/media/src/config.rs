@@ -203,7 +203,7 @@ impl Media {
         }
     }
 
-    /// The doorways to the media controllers, numbered from `first`: by their places here.
+    /// The ports to the media controllers, numbered from `first`: by their places here.
     pub fn ports(&self, first: PortId) -> impl Iterator<Item = PortSpec> + '_ {
         (first.0..).zip(&self.controller).filter_map(|(id, controller)| {
             let address = controller.addresses().next()?;

@@ -180,7 +180,7 @@ impl Binding {
     }
 }
 
-/// Whether two flows have the same far end through the same doorway.
+/// Whether two flows have the same far end through the same listener.
 pub(crate) fn same_source(one: &Flow, two: &Flow) -> bool {
     let ends = |flow: &Flow| (flow.remote, flow.port, flow.transport, flow.conn);
     ends(one) == ends(two)

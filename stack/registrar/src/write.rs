@@ -16,7 +16,7 @@ pub const DROPPED: HeaderSet = HeaderSet::of(&[Header::Contact, Header::Expires,
 
 impl Registrar {
     /// Appends Contact, Expires, Path and Supported of the REGISTER that goes to the core;
-    /// `host` is `host:port` of our door on that side, with `;transport=` if it needs one.
+    /// `host` is `host:port` of our listener on that side, with `;transport=` if it needs one.
     pub fn write_core(&self, out: &mut Vec<u8>, pending: Key, host: &[u8]) {
         let Some(record) = self.pending.at(pending) else { return };
         let Ok(request) = Message::parse(&record.request) else { return };
@@ -57,7 +57,7 @@ impl Registrar {
 
     /// Appends the lines of a 200 to the client: its contacts with the seconds they have left
     /// (§10.3 step 8), a Service-Route over us if the core gave one, its names. `host` is that of
-    /// our door on the client's side.
+    /// our listener on the client's side.
     pub fn write_answer(&self, out: &mut Vec<u8>, now: Time, aor: &[u8], host: &[u8]) {
         let mut newest: Option<&Binding> = None;
         for (_, binding) in self.bindings_of(aor) {
@@ -86,7 +86,7 @@ impl Registrar {
     }
 }
 
-/// Our contact for a client's: the token in place of its user, our door in place of its host,
+/// Our contact for a client's: the token in place of its user, our listener in place of its host,
 /// the features it announces as they are.
 fn write_core_contact(
     out: &mut Vec<u8>,

@@ -112,11 +112,11 @@ impl Default for Config {
 
 impl Config {
     /// The ports that the function lists in its [`runtime::ShardSpec`], one an address, numbered
-    /// from `first` on; `name` is the doorway's name for people.
+    /// from `first` on; `name` is the endpoint's name for people.
     #[must_use]
     pub fn ports(&self, first: PortId, name: &str) -> Vec<PortSpec> {
         if self.carrier == Carrier::Kernel {
-            return Vec::new(); // the doorway opens its socket itself
+            return Vec::new(); // the endpoint opens its socket itself
         }
         let numbers = first.0..;
         let port = |(number, address): (u16, &IpAddr)| PortSpec {

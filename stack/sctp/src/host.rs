@@ -1,4 +1,4 @@
-//! An endpoint of SCTP that nothing else shares a shard with: a doorway and its user, as the lab
+//! An endpoint of SCTP that nothing else shares a shard with, and its user, as the lab
 //! and
 //! `tandem sctp` run them.
 
@@ -18,22 +18,22 @@ pub trait User: Send + 'static {
     /// Something happened to an association.
     fn indicated(
         &mut self,
-        doorway: &mut SctpEndpoint,
+        endpoint: &mut SctpEndpoint,
         now: Time,
         id: AssociationId,
         what: Indication,
     );
     /// What is to be sent can be sent now.
-    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time);
+    fn pump(&mut self, endpoint: &mut SctpEndpoint, now: Time);
     /// When to pump although nothing happens.
     fn deadline(&self) -> Option<Time> {
         None
     }
 }
 
-/// A doorway and its user on a shard.
+/// An endpoint and its user on a shard.
 pub struct Host {
-    doorway: SctpEndpoint,
+    endpoint: SctpEndpoint,
     user: Box<dyn User>,
 }
 
@@ -58,7 +58,7 @@ fn begin(config: Config, user: Box<dyn User>) -> Result<Running<Host>, RuntimeEr
     runtime::start(spec, Arc::new(config), move |seed: Seed, config: Arc<Config>| {
         let user = user.lock().ok().and_then(|mut user| user.take());
         Host {
-            doorway: SctpEndpoint::new(&config, FIRST, &seed),
+            endpoint: SctpEndpoint::new(&config, FIRST, &seed),
             user: user.expect("there is one shard"),
         }
     })
@@ -67,14 +67,14 @@ fn begin(config: Config, user: Box<dyn User>) -> Result<Running<Host>, RuntimeEr
 impl Host {
     fn settle(&mut self, now: Time, out: &mut Effects) {
         self.hear(now);
-        self.user.pump(&mut self.doorway, now);
+        self.user.pump(&mut self.endpoint, now);
         self.hear(now);
-        self.doorway.flush(out);
+        self.endpoint.flush(out);
     }
 
     fn hear(&mut self, now: Time) {
-        while let Some((id, what)) = self.doorway.next() {
-            self.user.indicated(&mut self.doorway, now, id, what);
+        while let Some((id, what)) = self.endpoint.next() {
+            self.user.indicated(&mut self.endpoint, now, id, what);
         }
     }
 }
@@ -84,25 +84,25 @@ impl Function for Host {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
-            In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
-            In::Ready { .. } => self.doorway.ready(now),
+            In::Message { flow, bytes } => self.endpoint.message(now, &flow, bytes),
+            In::Returned { flow, why, quoted } => self.endpoint.returned(now, &flow, why, quoted),
+            In::Ready { .. } => self.endpoint.ready(now),
             _ => {}
         }
         self.settle(now, out);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.doorway.tick(now);
+        self.endpoint.tick(now);
         self.settle(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        [self.doorway.deadline(), self.user.deadline()].into_iter().flatten().min()
+        [self.endpoint.deadline(), self.user.deadline()].into_iter().flatten().min()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Config>, out: &mut Effects) {
-        self.doorway.configure(now, &config, FIRST);
+        self.endpoint.configure(now, &config, FIRST);
         self.settle(now, out);
     }
 
@@ -114,7 +114,7 @@ impl Function for Host {
         SctpEndpoint::steer()
     }
 
-    /// `pump` wakes the user; anything else is the doorway's.
+    /// `pump` wakes the user; anything else is the endpoint's.
     fn ask(
         &mut self,
         now: Time,
@@ -122,9 +122,9 @@ impl Function for Host {
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
         if ask.path != "pump" {
-            return self.doorway.ask(ask);
+            return self.endpoint.ask(ask);
         }
-        if let Some(why) = self.doorway.failure() {
+        if let Some(why) = self.endpoint.failure() {
             return Err(AskError::BadParameter(why.to_owned()));
         }
         self.settle(now, out);
@@ -132,11 +132,11 @@ impl Function for Host {
     }
 
     fn is_idle(&self) -> bool {
-        self.doorway.associations().next().is_none()
+        self.endpoint.associations().next().is_none()
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {
-        vec![self.doorway.cells()]
+        vec![self.endpoint.cells()]
     }
 }
 

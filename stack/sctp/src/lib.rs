@@ -1,4 +1,4 @@
-//! SCTP as a doorway: an [`sctp::Endpoint`] and the runtime's ports below it, for any function.
+//! SCTP bound to ports: an [`sctp::Endpoint`] and the runtime's ports below it, for any function.
 //!
 //! A function lists the ports of its [`Config`] in its [`runtime::ShardSpec`], embeds a
 //! [`SctpEndpoint`], and hands on what happens. Underneath is the house's own SCTP, or the kernel's

@@ -1,4 +1,4 @@
-//! The doorway: an endpoint of the machine, and the ports that carry its packets.
+//! An SCTP endpoint: that of the machine, and the ports that carry its packets.
 
 use crate::config::{Carrier, Config, NO_SCTP, Peer, SCTP_PROTOCOL};
 use crate::kernel::Kernel;
@@ -104,7 +104,7 @@ impl SctpEndpoint {
         advertised(&self.config)
     }
 
-    /// Whether the flow comes through a port of this doorway.
+    /// Whether the flow comes through a port of this endpoint.
     #[must_use]
     pub fn owns(&self, flow: &Flow) -> bool {
         self.ports.iter().any(|port| port.id == flow.port)

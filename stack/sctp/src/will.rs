@@ -1,4 +1,4 @@
-//! What a doorway leaves with the guardian of its process: of each association that stands, the
+//! What an endpoint leaves with the guardian of its process: of each association that stands, the
 //! packet that aborts it. When the process dies, its peers hear so at once instead of after their
 //! timers (RFC 9260 §8.1).
 
@@ -8,7 +8,7 @@ use sctp::AssociationId;
 use sctp::codec::{ChunkType, Packet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a packet is one of those that a doorway leaves: an ABORT with the tag of the peer, by
+/// Whether a packet is one of those that an endpoint leaves: an ABORT with the tag of the peer, by
 /// itself or behind what authenticates it (RFC 9260 §3.3.7, RFC 4895 §4.1).
 #[must_use]
 pub fn is_abort(packet: &[u8]) -> bool {
@@ -36,7 +36,7 @@ pub(crate) struct Will {
 }
 
 impl Will {
-    /// That of a doorway in a process that has a guardian.
+    /// That of an endpoint in a process that has a guardian.
     pub(crate) fn new() -> Option<Self> {
         let holder = guardian::installed()?.holder();
         let (known, owed) = (BTreeMap::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! The border: realms and their doors, the ways between them, and who stands at the far ends.
+//! The border: realms and their listeners, the ways between them, and who stands at the far ends.
 
 use crate::lookup::Lookups;
 use crate::next_hop::NextHops;

@@ -71,9 +71,10 @@ impl<F: Metric> Egress<F> {
     pub fn rule(&mut self, rules: &[RuleConfig], realms: &Realms) {
         let names: Vec<&str> = realms.rows().iter().map(|realm| realm.name.as_str()).collect();
         self.rules = Rules::compile(rules, &names).unwrap_or_default();
-        let doors = realms.rows().iter().flat_map(|realm| &realm.doors);
-        let ruled = doors.filter(|door| self.rules.has_any(door.realm.0, Direction::Out));
-        self.ruled = ruled.map(|door| (door.port, door.realm)).collect();
+        let listeners = realms.rows().iter().flat_map(|realm| &realm.listeners);
+        let ruled =
+            listeners.filter(|listener| self.rules.has_any(listener.realm.0, Direction::Out));
+        self.ruled = ruled.map(|listener| (listener.port, listener.realm)).collect();
     }
 
     /// Appends the message as the rules for what comes in change it.

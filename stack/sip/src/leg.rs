@@ -284,7 +284,7 @@ impl Leg {
     }
 
     /// Where requests on the leg go: the first route or the target, if it names an address that
-    /// one of the realm's doors can reach; otherwise where the far end last sent from.
+    /// one of the realm's listeners can reach; otherwise where the far end last sent from.
     ///
     /// On the access side always the latter: what a NAT shows is the only way back.
     pub fn set_remote(&mut self, realms: &Realms, seen: Flow) {
@@ -298,8 +298,8 @@ impl Leg {
         if transport == seen.transport && remote == seen.remote {
             return;
         }
-        if let Some(door) = realms.door_for(self.realm, transport, remote) {
-            self.flow = door.flow(remote);
+        if let Some(listener) = realms.listener_for(self.realm, transport, remote) {
+            self.flow = listener.flow(remote);
             self.seen = (remote != seen.remote).then(|| Box::new(seen.remote));
         }
     }
@@ -321,9 +321,9 @@ impl Leg {
     pub fn reconnect(&mut self, realms: &Realms) {
         self.flow.conn = runtime::ConnId(0);
         let Some((transport, remote)) = self.next_address() else { return };
-        if let Some(door) = realms.door_for(self.realm, transport, remote) {
+        if let Some(listener) = realms.listener_for(self.realm, transport, remote) {
             let seen = self.seen();
-            self.flow = door.flow(remote);
+            self.flow = listener.flow(remote);
             self.seen = (remote != seen).then(|| Box::new(seen));
         }
     }

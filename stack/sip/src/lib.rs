@@ -2,7 +2,7 @@
 //! what it says is turned towards them.
 //!
 //! ```text
-//!  section of the site file ─ Settings ─→ Border ┬ realms      doors: a transport at an address
+//!  section of the site file ─ Settings ─→ Border ┬ realms      listeners: transports at addresses
 //!                                                ├ routes ──→ hops ──→ Way: realm, flow, more
 //!  In::Resolved ────→ resolved ─→ lookups ───────┤            └ health by probes, feedback
 //!  In::Proved ──────→ proved ───→ proofs ────────┘   who far ends are, what they may assert

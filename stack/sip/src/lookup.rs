@@ -124,8 +124,8 @@ impl Border {
                 let (hop, target, realm) = (row.hop, row.target, row.realm);
                 let flow = |target: &locate::Target| {
                     let transport = transport(target.carrier);
-                    let door = self.realms.door_for(realm, transport, target.address)?;
-                    Some(door.flow(target.address))
+                    let listener = self.realms.listener_for(realm, transport, target.address)?;
+                    Some(listener.flow(target.address))
                 };
                 let flows: Vec<Flow> = targets.iter().filter_map(flow).collect();
                 let domain = Uri::parse(self.lookups.rows[n].uri.as_bytes());
@@ -152,11 +152,11 @@ const fn transport(carrier: Carrier) -> Transport {
     }
 }
 
-/// The transports of a realm in the order of its doors.
+/// The transports of a realm in the order of its listeners.
 fn carriers(realms: &Realms, realm: RealmId) -> Vec<Carrier> {
     let mut carriers = Vec::new();
-    for door in &realms.row(realm).doors {
-        let carrier = match door.transport {
+    for listener in &realms.row(realm).listeners {
+        let carrier = match listener.transport {
             Transport::Udp => Carrier::Udp,
             Transport::Tcp => Carrier::Tcp,
             Transport::Tls => Carrier::Tls,

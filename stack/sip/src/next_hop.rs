@@ -144,8 +144,9 @@ impl NextHops {
                 let n = index(n);
                 match Target::parse(target) {
                     Ok(Target::Address(address)) => {
-                        let door = realms.door_for(realm, address.transport, address.socket);
-                        let flow = door.map(|door| door.flow(address.socket));
+                        let listener =
+                            realms.listener_for(realm, address.transport, address.socket);
+                        let flow = listener.map(|listener| listener.flow(address.socket));
                         row.endpoints.extend(flow.map(|flow| row.endpoint(flow, n, now)));
                     }
                     Ok(Target::Domain(domain)) => row.domains.push((n, domain)),
@@ -270,7 +271,7 @@ impl NextHops {
         if self.down == 0 {
             return;
         }
-        // A doorway of both families shows addresses of IPv4 as such of IPv6.
+        // A listener of both families shows addresses of IPv4 as such of IPv6.
         let address = |flow: &Flow| flow.remote.ip().to_canonical();
         let from = address(there);
         for hop in &mut self.hops {

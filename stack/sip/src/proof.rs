@@ -168,8 +168,8 @@ fn is_trusted(trusted: &[Vec<String>], realm: RealmId, names: &[String]) -> bool
 impl Border {
     /// A far end has proved its names.
     pub fn proved(&mut self, flow: &Flow, names: &[String]) {
-        if let Some(door) = self.realms.door(flow.port) {
-            self.proofs.prove(door.realm, flow, names);
+        if let Some(listener) = self.realms.listener(flow.port) {
+            self.proofs.prove(listener.realm, flow, names);
         }
     }
 

@@ -1,7 +1,8 @@
-//! Realms: the sides of the controller, their doors (a transport at an address) and their trust.
+//! Realms: the sides of the controller, their listeners (a transport at an address) and their
+//! trust.
 //!
 //! A message names its realm by the port it came in on; a message that leaves is written with
-//! the words its door has prepared (Via, Contact), so that nothing is formatted on the way.
+//! the words its listener has prepared (Via, Contact), so that nothing is formatted on the way.
 
 use crate::settings::RealmSettings;
 use machine::narrow::index;
@@ -12,7 +13,7 @@ use std::net::SocketAddr;
 
 /// Realms in one controller at most.
 pub const REALMS_MAX: usize = 256;
-/// Ports are numbered below this; a door's number is a hash of its address.
+/// Ports are numbered below this; a listener's number is a hash of its address.
 pub const PORTS_MAX: u16 = 1 << PORT_BITS;
 const PORT_BITS: u16 = 12;
 
@@ -76,7 +77,7 @@ pub const fn via_word(transport: Transport) -> &'static str {
 
 /// A place where a realm listens, and the words that messages leaving it begin with.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Listener {
     /// The realm it belongs to.
     pub realm: RealmId,
     /// The runtime's port.
@@ -93,8 +94,8 @@ pub struct Door {
     pub uri_host: Vec<u8>,
 }
 
-impl Door {
-    /// The flow from this door to a far end that has not spoken yet.
+impl Listener {
+    /// The flow from this listener to a far end that has not spoken yet.
     #[must_use]
     pub const fn flow(&self, remote: SocketAddr) -> Flow {
         Flow::to(self.port, self.transport, self.local, remote)
@@ -121,14 +122,14 @@ pub struct Realm {
     /// Whether requests other than REGISTER need a binding.
     pub register_required: bool,
     /// Where it listens, in the order of the configuration.
-    pub doors: Vec<Door>,
+    pub listeners: Vec<Listener>,
 }
 
 /// All realms, found by port or by name.
 #[derive(Debug, Clone)]
 pub struct Realms {
     rows: Vec<Realm>,
-    /// By port number: realm and door, `u8::MAX` twice where nothing listens.
+    /// By port number: realm and listener, `u8::MAX` twice where nothing listens.
     by_port: Vec<(u16, u16)>,
 }
 
@@ -148,13 +149,13 @@ impl Realms {
                 hide_hosts: realm.hide_hosts,
                 in_dialog_source: realm.in_dialog_source,
                 register_required: realm.register_required,
-                doors: Vec::new(),
+                listeners: Vec::new(),
             })
             .collect();
         let mut by_port = vec![(u16::MAX, u16::MAX); PORTS_MAX.into()];
-        for (realm, port, address) in doors(settings.iter().map(|realm| &realm.listen[..])) {
+        for (realm, port, address) in listeners(settings.iter().map(|realm| &realm.listen[..])) {
             let row = &mut rows[usize::from(realm.0)];
-            by_port[usize::from(port.0)] = (realm.0, index(row.doors.len()));
+            by_port[usize::from(port.0)] = (realm.0, index(row.listeners.len()));
             let section = &settings[usize::from(realm.0)];
             // RFC 5923 §5: only where both sides show a certificate.
             let alias = if section.is_mutual && address.transport == Transport::Tls {
@@ -163,9 +164,9 @@ impl Realms {
                 ""
             };
             let advertised = section.advertise;
-            let mut made = door(realm, port, address, advertised);
+            let mut made = listener(realm, port, address, advertised);
             made.via = via(address.transport, &made.sent_by, alias);
-            row.doors.push(made);
+            row.listeners.push(made);
         }
         Self { rows, by_port }
     }
@@ -188,53 +189,57 @@ impl Realms {
         self.rows.iter().find(|realm| realm.name == name).map(|realm| realm.id)
     }
 
-    /// The door behind a port.
+    /// The listener behind a port.
     #[must_use]
-    pub fn door(&self, port: PortId) -> Option<&Door> {
-        let &(realm, door) = self.by_port.get(usize::from(port.0))?;
-        self.rows.get(usize::from(realm))?.doors.get(usize::from(door))
+    pub fn listener(&self, port: PortId) -> Option<&Listener> {
+        let &(realm, listener) = self.by_port.get(usize::from(port.0))?;
+        self.rows.get(usize::from(realm))?.listeners.get(usize::from(listener))
     }
 
-    /// The door of a realm that speaks `transport` to addresses like `remote`.
+    /// The listener of a realm that speaks `transport` to addresses like `remote`.
     #[must_use]
-    pub fn door_for(
+    pub fn listener_for(
         &self,
         realm: RealmId,
         transport: Transport,
         remote: SocketAddr,
-    ) -> Option<&Door> {
-        self.row(realm)
-            .doors
-            .iter()
-            .find(|door| door.transport == transport && door.local.is_ipv4() == remote.is_ipv4())
+    ) -> Option<&Listener> {
+        self.row(realm).listeners.iter().find(|listener| {
+            listener.transport == transport && listener.local.is_ipv4() == remote.is_ipv4()
+        })
     }
 
-    /// Whether `host:port` is one of our own doors, as listening or advertised address.
+    /// Whether `host:port` is one of our own listeners, as listening or advertised address.
     #[must_use]
     pub fn is_ours(&self, host: &[u8], port: Option<u16>) -> bool {
-        self.rows.iter().flat_map(|realm| &realm.doors).any(|door| door.is_at(host, port))
+        self.rows
+            .iter()
+            .flat_map(|realm| &realm.listeners)
+            .any(|listener| listener.is_at(host, port))
     }
 }
 
-/// The doors of realms that listen there. A door's port is a hash of its address, so that it stays
-/// the same when other doors come and go.
+/// The listeners of realms that listen there. A listener's port is a hash of its address, so that
+/// it stays the same when other listeners come and go.
 #[must_use]
-pub fn doors<'a>(realms: impl Iterator<Item = &'a [String]>) -> Vec<(RealmId, PortId, Address)> {
+pub fn listeners<'a>(
+    realms: impl Iterator<Item = &'a [String]>,
+) -> Vec<(RealmId, PortId, Address)> {
     let mut taken = vec![false; PORTS_MAX.into()];
-    let mut doors = Vec::new();
+    let mut listeners = Vec::new();
     for (realm, listens) in realms.enumerate().take(REALMS_MAX) {
         for listen in listens {
             let Ok(address) = listen.parse::<Address>() else { continue };
             let is_taken = |port: PortId| taken[usize::from(port.0)];
             let Some(port) = PortId::stable(listen, PORTS_MAX, is_taken) else { continue };
             taken[usize::from(port.0)] = true;
-            doors.push((RealmId(index(realm)), port, address));
+            listeners.push((RealmId(index(realm)), port, address));
         }
     }
-    doors
+    listeners
 }
 
-impl Door {
+impl Listener {
     /// The host as others shall write it, without the port.
     #[must_use]
     pub fn host(&self) -> &[u8] {
@@ -260,7 +265,7 @@ fn via(transport: Transport, sent_by: &str, alias: &str) -> Vec<u8> {
     format!("Via: SIP/2.0/{} {sent_by}{alias};rport;branch=", via_word(transport)).into_bytes()
 }
 
-fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>) -> Door {
+fn listener(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>) -> Listener {
     let Address { transport, socket } = address;
     let sent_by = match advertised {
         Some(host) if host.contains(':') && !host.starts_with('[') => {
@@ -273,7 +278,7 @@ fn door(realm: RealmId, port: PortId, address: Address, advertised: Option<&str>
         Transport::Udp => sent_by.clone(),
         other => format!("{sent_by};transport={}", other.word()),
     };
-    Door {
+    Listener {
         realm,
         port,
         transport,

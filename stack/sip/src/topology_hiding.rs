@@ -3,7 +3,7 @@
 //! anyhow. What a leg once sent stays its own for the life of the dialog, so that each far end
 //! sees its own From and To come back unchanged (RFC 3261 §12.2.1.1).
 
-use crate::realm::{Door, RealmId, Realms};
+use crate::realm::{Listener, RealmId, Realms};
 use crate::write::{self, Set};
 use sip::{Header, Message, Method, NameAddr, Uri};
 
@@ -45,16 +45,16 @@ pub fn begin<'a>(out: &mut Vec<u8>, value: &'a [u8], uri: &[u8], host: Option<&[
 }
 
 impl Realms {
-    /// The host that takes the place of IP addresses in what goes from a realm out by `door`;
+    /// The host that takes the place of IP addresses in what goes from a realm out by `listener`;
     /// `None` when they are shown. REGISTER names its account by To and is left alone.
     pub fn host_for<'a>(
         &self,
         from: RealmId,
-        door: &'a Door,
+        listener: &'a Listener,
         message: &Message<'_>,
     ) -> Option<&'a [u8]> {
-        let hides = self.row(from).hide_hosts && from != door.realm;
-        (hides && message.method() != Method::Register).then(|| door.host())
+        let hides = self.row(from).hide_hosts && from != listener.realm;
+        (hides && message.method() != Method::Register).then(|| listener.host())
     }
 }
 

@@ -28,7 +28,7 @@ impl Realms {
         drop
     }
 
-    /// The Request-URI on the far side: as it came, unless its host is one of our doors; then
+    /// The Request-URI on the far side: as it came, unless its host is one of our listeners; then
     /// the next hop's address takes its place. `transport` says how the next hop is reached, or
     /// nothing does.
     pub fn write_uri(&self, out: &mut Vec<u8>, message: &Message<'_>, way: &Way) {

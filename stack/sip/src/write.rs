@@ -1,6 +1,6 @@
-//! Writing messages: [`sip::write`], and what names our doors or who spoke.
+//! Writing messages: [`sip::write`], and what names our listeners or who spoke.
 
-use crate::realm::Door;
+use crate::realm::Listener;
 use runtime::{Flow, Transport};
 pub use sip::HeaderSet as Set;
 pub use sip::write::{
@@ -35,17 +35,17 @@ pub const RESPONSE: Set = Set::of(&[
 ]);
 
 /// Our Contact in place of theirs: their user and the features they announce stay, the address
-/// is our door's (topology hiding). Nothing when they sent none.
+/// is our listener's (topology hiding). Nothing when they sent none.
 #[inline]
-pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, door: &Door) {
+pub fn contact(out: &mut Vec<u8>, message: &Message<'_>, listener: &Listener) {
     // The first address is theirs; the others of a list would cross with what they name.
     let Some(value) = message.first(Header::Contact) else { return };
     // Theirs is `sips:` when the dialog is secure end to end; then ours is (RFC 3261 §12.1.1). It
     // says TLS by itself: `transport=tls` does not stand beside it (§26.2.2).
-    let is_secure = door.transport == Transport::Tls && is_sips(&value[bracket(value)..]);
+    let is_secure = listener.transport == Transport::Tls && is_sips(&value[bracket(value)..]);
     out.extend_from_slice(if is_secure { b"Contact: <sips:" } else { b"Contact: <sip:" });
     out.extend_from_slice(user_and_at(value));
-    let host = if is_secure { door.sent_by.as_bytes() } else { &door.uri_host };
+    let host = if is_secure { listener.sent_by.as_bytes() } else { &listener.uri_host };
     out.extend_from_slice(host);
     out.push(b'>');
     let uri = bracket(value);

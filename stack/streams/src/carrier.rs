@@ -3,14 +3,14 @@
 //! table has a speaker of its own.
 //!
 //! ```text
-//!   speaker ─ Effects: opens, sends, closes ─→ carry ─→ Streams ─→ packets ─→ door
+//!   speaker ─ Effects: opens, sends, closes ─→ carry ─→ Streams ─→ packets ─→ channel
 //!   speaker ←──────────── Carried ←─ hear ←─── settle ←─┘  ↑ packets
 //! ```
 
 use crate::packet::{Arrived, Ends, write};
 use crate::stream::Terms;
 use crate::streams::{Event, Streams, WAITING_ALL_MAX};
-use dataplane::{DoorEvent, DoorTally, PacketDoor};
+use dataplane::{PacketChannel, PacketChannelEvent, PacketChannelTally};
 use machine::Time;
 use runtime::{
     ChannelEvent, ConnId, Effects, Flow, Frame, Guard, PacketTo, PortId, Transport, guard_for,
@@ -41,7 +41,7 @@ pub enum Carried {
 
 /// Who may connect, and how.
 #[derive(Debug, Clone)]
-pub struct Doors {
+pub struct ListenTerms {
     /// The port that far ends connect to.
     pub port: u16,
     /// The number that flows of far ends have who connected.
@@ -61,11 +61,11 @@ struct Carrying {
     partial: Vec<u8>,
 }
 
-/// The connections of a speaker, through a door of its own.
+/// The connections of a speaker, through a packet channel of its own.
 #[derive(Debug)]
 pub struct Carrier {
-    door: PacketDoor,
-    doors: Doors,
+    channel: PacketChannel,
+    listen: ListenTerms,
     frame: fn(&[u8]) -> Frame,
     streams: Streams<ConnId>,
     carried: BTreeMap<ConnId, Carrying>,
@@ -89,7 +89,7 @@ pub struct CarrierTally {
     pub sent: u64,
 }
 
-impl Doors {
+impl ListenTerms {
     /// Nobody may.
     const SHUT: Self =
         Self { port: 0, number: PortId(u16::MAX), own: BTreeSet::new(), guards: BTreeMap::new() };
@@ -117,14 +117,14 @@ impl Carrier {
     /// One whose messages `frame` cuts; `secret` is known to nobody else.
     #[must_use]
     pub fn new(
-        door: PacketDoor,
+        channel: PacketChannel,
         frame: fn(&[u8]) -> Frame,
         secret: &[u8; 16],
         most: usize,
     ) -> Self {
         Self {
-            door,
-            doors: Doors::SHUT,
+            channel,
+            listen: ListenTerms::SHUT,
             frame,
             streams: Streams::new(secret, most, WAITING_ALL_MAX),
             carried: BTreeMap::new(),
@@ -138,12 +138,12 @@ impl Carrier {
     }
 
     /// Who may connect from now on. Connections whose address is gone are over.
-    pub fn configure(&mut self, now: Time, doors: Doors) {
-        self.doors = doors;
+    pub fn configure(&mut self, now: Time, listen: ListenTerms) {
+        self.listen = listen;
         let gone: Vec<ConnId> = self.carried.keys().copied().collect();
         for id in gone {
             let own = self.streams.ends(id).map(|it| (it.table, it.own.ip()));
-            if own.is_some_and(|it| !self.doors.own.contains(&it)) {
+            if own.is_some_and(|it| !self.listen.own.contains(&it)) {
                 self.streams.close(now, id);
                 self.ended(id, "its address is none of this router any more");
             }
@@ -153,13 +153,13 @@ impl Carrier {
     /// Whether packets come and go.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.door.is_open()
+        self.channel.is_open()
     }
 
-    /// What went through the door.
+    /// What went through the packet channel.
     #[must_use]
-    pub fn door(&self) -> DoorTally {
-        self.door.tally()
+    pub fn channel(&self) -> PacketChannelTally {
+        self.channel.tally()
     }
 
     /// What was counted.
@@ -190,18 +190,19 @@ impl Carrier {
         event: ChannelEvent<'_>,
         welcomes: impl FnOnce(u32, IpAddr) -> bool,
     ) {
-        let Some(DoorEvent::Packet(record, packet)) = self.door.step(now, port, event) else {
+        let Some(PacketChannelEvent::Packet(record, packet)) = self.channel.step(now, port, event)
+        else {
             return;
         };
         self.received += 1;
-        let Self { doors, next, .. } = self;
+        let Self { listen, next, .. } = self;
         let may = |ends: &Ends| {
-            let is_ours = doors.own.contains(&(ends.table, ends.own.ip()));
-            let is_meant = ends.own.port() == doors.port && is_ours;
+            let is_ours = listen.own.contains(&(ends.table, ends.own.ip()));
+            let is_meant = ends.own.port() == listen.port && is_ours;
             let is_let_in = is_meant && welcomes(ends.table, ends.far.ip());
             is_let_in.then(|| {
                 *next = next.wrapping_add(1).max(1);
-                (ConnId(*next), doors.terms(ends.table, ends.far.ip()))
+                (ConnId(*next), listen.terms(ends.table, ends.far.ip()))
             })
         };
         let came = Arrived::read(record.vrf, packet);
@@ -261,7 +262,7 @@ impl Carrier {
         let Some(id) = self.number() else {
             return self.heard.push_back((table, Carried::Down(flow, text(None))));
         };
-        let terms = self.doors.terms(table, flow.remote.ip());
+        let terms = self.listen.terms(table, flow.remote.ip());
         let local = SocketAddr::new(own, 0);
         let flow = Flow { conn: id, local, ..flow };
         self.carried.insert(id, Carrying { table, flow, begins: true, partial: Vec::new() });
@@ -279,24 +280,24 @@ impl Carrier {
 
     /// Lets time pass.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.door.tick(now, out);
+        self.channel.tick(now, out);
         self.streams.tick(now);
     }
 
     /// When [`Carrier::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        let all = [self.door.deadline(), self.streams.deadline()];
+        let all = [self.channel.deadline(), self.streams.deadline()];
         all.into_iter().flatten().min()
     }
 
     /// Sends what is to leave, and finds out what the speaker hears: [`Carrier::hear`] says it.
     pub fn settle(&mut self, now: Time, out: &mut Effects) {
-        let (door, sent) = (&mut self.door, &mut self.sent);
+        let (channel, sent) = (&mut self.channel, &mut self.sent);
         let events = self.streams.take(now, |to, segment| {
             *sent += 1;
             write(to, segment, |header, part| {
-                door.send(out, PacketTo::Vrf(to.ends.table), |into| {
+                channel.send(out, PacketTo::Vrf(to.ends.table), |into| {
                     into.extend_from_slice(header);
                     into.extend_from_slice(part);
                 });
@@ -323,7 +324,7 @@ impl Carrier {
             }
             Event::Accepted(id) => {
                 let Some(ends) = self.streams.ends(id) else { return };
-                let number = self.doors.number;
+                let number = self.listen.number;
                 let flow = Flow::to(number, Transport::Tcp, ends.own, ends.far);
                 let flow = Flow { conn: id, ..flow };
                 let (table, partial) = (ends.table, Vec::new());
@@ -392,9 +393,9 @@ impl Carrier {
         }
     }
 
-    /// Closes the door: who made it forgets it.
+    /// Closes the packet channel: who made it forgets it.
     pub fn end(&self, out: &mut Effects) {
-        self.door.close(out);
+        self.channel.close(out);
     }
 }
 

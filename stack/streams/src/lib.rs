@@ -3,9 +3,9 @@
 //! routes or capabilities of it, and have the routing tables of customers.
 //!
 //! ```text
-//!   door ─ packet ─→ Arrived ─→ Streams ─→ tcp::Connection, one a stream
-//!   door ←─ write ←─ Leaving ←─────┤
-//!                                  └─→ Event: stands, octets, was written, is no more
+//!   channel ─ packet ─→ Arrived ─→ Streams ─→ tcp::Connection, one a stream
+//!   channel ←─ write ←─ Leaving ←─────┤
+//!                                     └─→ Event: stands, octets, was written, is no more
 //!
 //!   a speaker made for the runtime's streams: Effects ─→ Carrier ─→ what it would hear of them
 //! ```
@@ -28,7 +28,7 @@ mod stream;
 mod streams;
 mod waiting;
 
-pub use carrier::{Carried, Carrier, CarrierTally, Doors};
+pub use carrier::{Carried, Carrier, CarrierTally, ListenTerms};
 pub use packet::{Arrived, Ends, Leaving, write};
 pub use stream::Terms;
 pub use streams::{Event, Streams, Tally, WAITING_ALL_MAX};

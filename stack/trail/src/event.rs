@@ -5,7 +5,7 @@
 pub enum Meaning {
     /// Nothing beyond its words.
     Told,
-    /// A request, or what should have been one, was refused at the door: the trail is about that
+    /// A request, or what should have been one, was refused on arrival: the trail is about that
     /// unless it is about something greater.
     Refused,
     /// The trail is about a session or a link, which stands from now on.

@@ -118,9 +118,9 @@ impl User for Source {
         }
     }
 
-    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
+    fn pump(&mut self, endpoint: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
-            && let Err(refused) = doorway.associate(now, &peer)
+            && let Err(refused) = endpoint.associate(now, &peer)
         {
             self.report(Err(format!("{refused:?}")));
         }
@@ -128,12 +128,12 @@ impl User for Source {
         for _ in 0..FILL_MAX {
             if self.left == Some(0) || now >= end {
                 self.is_ending = true;
-                return doorway.wish(now, In::Shutdown(id));
+                return endpoint.wish(now, In::Shutdown(id));
             }
             if self.is_full {
                 return;
             }
-            self.send(doorway, now, id);
+            self.send(endpoint, now, id);
         }
     }
 
@@ -145,15 +145,15 @@ impl User for Source {
 }
 
 impl Source {
-    fn send(&mut self, doorway: &mut SctpEndpoint, now: Time, id: AssociationId) {
+    fn send(&mut self, endpoint: &mut SctpEndpoint, now: Time, id: AssociationId) {
         let stream = (self.count.messages % u64::from(self.streams)) as u16;
         let mut message = Outgoing::new(stream, 0, self.payload.clone());
         message.is_unordered = self.is_unordered;
         self.count.messages += 1;
         self.left = self.left.map(|left| left - 1);
-        doorway.wish(now, In::Send(id, message));
-        while let Some((id, what)) = doorway.next() {
-            self.indicated(doorway, now, id, what);
+        endpoint.wish(now, In::Send(id, message));
+        while let Some((id, what)) = endpoint.next() {
+            self.indicated(endpoint, now, id, what);
         }
     }
 

@@ -76,9 +76,9 @@ impl User for Talk {
         let _ = self.events.send(event);
     }
 
-    fn pump(&mut self, doorway: &mut SctpEndpoint, now: Time) {
+    fn pump(&mut self, endpoint: &mut SctpEndpoint, now: Time) {
         if let Some(peer) = self.peer.take()
-            && doorway.associate(now, &peer).is_err()
+            && endpoint.associate(now, &peer).is_err()
         {
             return; // cannot be: it is the first one
         }
@@ -91,9 +91,9 @@ impl User for Talk {
                 },
             };
             match order {
-                Order::Send(line) => self.send(doorway, now, id, line),
-                Order::Shutdown => doorway.wish(now, In::Shutdown(id)),
-                Order::Abort => doorway.wish(now, In::Abort(id, Bytes::new())),
+                Order::Send(line) => self.send(endpoint, now, id, line),
+                Order::Shutdown => endpoint.wish(now, In::Shutdown(id)),
+                Order::Abort => endpoint.wish(now, In::Abort(id, Bytes::new())),
             }
         }
     }
@@ -116,10 +116,10 @@ impl Talk {
         }
     }
 
-    fn send(&mut self, doorway: &mut SctpEndpoint, now: Time, id: AssociationId, line: Bytes) {
-        doorway.wish(now, In::Send(id, Outgoing::new(self.stream, 0, line.clone())));
-        while let Some((id, what)) = doorway.next() {
-            self.indicated(doorway, now, id, what);
+    fn send(&mut self, endpoint: &mut SctpEndpoint, now: Time, id: AssociationId, line: Bytes) {
+        endpoint.wish(now, In::Send(id, Outgoing::new(self.stream, 0, line.clone())));
+        while let Some((id, what)) = endpoint.next() {
+            self.indicated(endpoint, now, id, what);
         }
         if self.is_full {
             self.waiting = Some(line);

@@ -240,8 +240,8 @@ pub const FILTERS: Listing = Listing::new(
     ],
 );
 
-/// Doors by which packets go up to functions, and why others were closed.
-pub const DOORS: Listing = Listing::new(
+/// Packet channels by which packets go up to functions, and why others were closed.
+pub const PACKET_CHANNELS: Listing = Listing::new(
     "no function takes packets",
     &[
         plain("function", "FUNCTION"),
@@ -265,7 +265,7 @@ pub const ASKED: [(&str, &Listing); 10] = [
     ("macs", &MACS),
     ("filters", &FILTERS),
     ("workers", &WORKERS),
-    ("doors", &DOORS),
+    ("doors", &PACKET_CHANNELS),
     ("traced", &TRACED),
 ];
 
@@ -400,6 +400,6 @@ mod tests {
         let wanted = "\
             DOOR  UP  DOWN  LOST    CLASSES\n\
             \x20  1   7     6  1 full  arp icmp\n";
-        assert_eq!(table(&LOOK, &[row], &DOORS), wanted);
+        assert_eq!(table(&LOOK, &[row], &PACKET_CHANNELS), wanted);
     }
 }

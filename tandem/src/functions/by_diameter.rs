@@ -1,4 +1,4 @@
-//! What a section of Diameter is for a site: its files, its doors, what it leaves open. For any
+//! What a section of Diameter is for a site: its files, its listeners, what it leaves open. For any
 //! function that lends one.
 
 use super::ssc::tls::located;

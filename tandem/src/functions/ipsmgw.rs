@@ -31,7 +31,7 @@ impl Kind for Ipsmgw {
     fn metrics() -> Vec<Part> {
         let own = vec![
             cells_of::<ipsmgw::Metric>(),
-            cells_of::<ipsmgw::DoorMetric>(),
+            cells_of::<ipsmgw::SipMetric>(),
             cells_of::<ipsmgw::HomeMetric>(),
             cells_of::<ipsmgw::RecordMetric>(),
         ];

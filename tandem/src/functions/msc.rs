@@ -57,13 +57,12 @@ impl Kind for Msc {
     }
 
     fn listens(&self) -> Vec<ListenAddress> {
-        let door =
+        let listen_address =
             |path: &str, datagram, address| ListenAddress { path: path.into(), datagram, address };
-        let control = self.listen.map(|address| door("listen", false, address));
-        let ng = self
-            .ng
-            .into_iter()
-            .flat_map(|address| [door("ng", true, address), door("ng", false, address)]);
+        let control = self.listen.map(|address| listen_address("listen", false, address));
+        let ng = self.ng.into_iter().flat_map(|address| {
+            [listen_address("ng", true, address), listen_address("ng", false, address)]
+        });
         control.into_iter().chain(ng).collect()
     }
 

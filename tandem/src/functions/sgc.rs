@@ -61,7 +61,7 @@ impl Kind for Sgc {
 
     fn exposures(&self, directory: &Path) -> Vec<Issue> {
         let mut found = Vec::new();
-        doors(self, &mut found);
+        open_listeners(self, &mut found);
         rules::doubts(self, directory, &mut found);
         self.doubts(&mut found);
         if self.policy.registration == Registration::Open {
@@ -237,7 +237,7 @@ fn applications(section: &Sgc, directory: &Path, found: &mut Vec<Issue>) {
 }
 
 /// M3UA proves nothing: what it listens at is an address of the signalling network.
-fn doors(section: &Sgc, found: &mut Vec<Issue>) {
+fn open_listeners(section: &Sgc, found: &mut Vec<Issue>) {
     let sctp = section.sctp.iter().flat_map(|sctp| sctp.addresses.iter().enumerate());
     let sctp = sctp.map(|(n, ip)| (format!("sctp.addresses[{n}]"), *ip));
     let tcp = section.tcp.listen.iter().enumerate();

@@ -6,7 +6,7 @@ use attack::{Attack, Kind, Namespace, Place, Veth};
 use event::Sample;
 use policing::Change;
 use policing::kernel::Protocol;
-use policing::kernel::{FilterDoor, FilterSpec, KernelFilter, Rate, Rates, Wish};
+use policing::kernel::{FilterListener, FilterSpec, KernelFilter, Rate, Rates, Wish};
 use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ fn spec(wish: Wish) -> FilterSpec {
         wish,
         interfaces: Vec::new(),
         awaited: Vec::new(),
-        doors: vec![FilterDoor {
+        listeners: vec![FilterListener {
             listen: (OURS, 5060).into(),
             protocol: Protocol::Udp,
             trusts: false,

@@ -42,16 +42,16 @@ pub(super) struct Callers {
 }
 
 impl Callers {
-    /// One ASP at each of these doors.
-    pub(super) fn connect(doors: &[SocketAddr]) -> anyhow::Result<Self> {
-        let asps = doors.iter().map(|it| Asp::connect(*it, UP_MAX).map(Some));
+    /// One ASP at each of these addresses.
+    pub(super) fn connect(addresses: &[SocketAddr]) -> anyhow::Result<Self> {
+        let asps = addresses.iter().map(|it| Asp::connect(*it, UP_MAX).map(Some));
         let asps: anyhow::Result<Vec<_>> = asps.collect();
         Ok(Self { asps: asps?, begun: 0, standing: BTreeMap::new(), ended: 0 })
     }
 
     /// The ASP at a node connects again.
-    pub(super) fn come(&mut self, node: usize, door: SocketAddr) -> anyhow::Result<()> {
-        *self.asps.get_mut(node).context("a node")? = Some(Asp::connect(door, UP_MAX)?);
+    pub(super) fn come(&mut self, node: usize, address: SocketAddr) -> anyhow::Result<()> {
+        *self.asps.get_mut(node).context("a node")? = Some(Asp::connect(address, UP_MAX)?);
         Ok(())
     }
 

@@ -53,7 +53,7 @@ const TURN: u64 = 10;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where the nodes listen: for their peers, and for each other.
-struct Doors {
+struct Addresses {
     tcp: [SocketAddr; NODES],
     links: [SocketAddr; NODES],
     collector: SocketAddr,
@@ -66,7 +66,7 @@ struct Cluster {
     starts: [Start; NODES],
     callers: Callers,
     instances: [Option<Instance>; NODES],
-    doors: Doors,
+    addresses: Addresses,
     /// Dialogues that the node had when it was killed, and until all partitions were served again.
     had: u64,
     took: Duration,
@@ -88,13 +88,13 @@ fn all<T>(of: impl Fn(usize) -> anyhow::Result<T>) -> anyhow::Result<[T; NODES]>
 }
 
 fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
-    let doors = Doors {
+    let addresses = Addresses {
         tcp: all(|node| address(node, 2905, place))?,
         links: all(|node| address(node, 5990, place))?,
         collector: place.address([127, 0, 0, 1], 9060)?,
     };
     let start = |node: usize| {
-        let text = |site: SiteFile| section(site, node, &doors);
+        let text = |site: SiteFile| section(site, node, &addresses);
         match node {
             0 => Start::own(place, NAMES[node], text),
             _ => Start::beside(place, NAMES[node], text),
@@ -103,14 +103,14 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
     let starts = all(start)?;
     let nodes = all(|node| starts[node].start(place))?;
     let instances = all(|node| Instance::connect(&starts[node].file(application::SOCKET)))?;
-    let callers = Callers::connect(&doors.tcp)?;
+    let callers = Callers::connect(&addresses.tcp)?;
     let scene = Cluster {
         place: place.clone(),
         nodes,
         starts,
         callers,
         instances: instances.map(Some),
-        doors,
+        addresses,
         had: 0,
         took: Duration::ZERO,
         after: 0,
@@ -125,8 +125,8 @@ fn set(place: &Place) -> anyhow::Result<Box<dyn Play>> {
 }
 
 /// A node's site; the first one has the trails of all.
-fn section(site: SiteFile, node: usize, doors: &Doors) -> String {
-    let Doors { tcp, links, collector } = doors;
+fn section(site: SiteFile, node: usize, addresses: &Addresses) -> String {
+    let Addresses { tcp, links, collector } = addresses;
     let trails = format!("[sas]\nlisten = [\"tcp:{collector}\"]\n");
     let trails = if node == 0 { trails.as_str() } else { "" };
     let (own, hlr) = (tcp[node], callers::HLR);
@@ -170,10 +170,11 @@ impl Play for Cluster {
             ..Programme::default()
         };
         let what = "a node of the gateway, `tandem run`";
-        let with = |it: Programme, (name, door): (&&str, &SocketAddr)| it.with(name, what, door);
+        let with =
+            |it: Programme, (name, address): (&&str, &SocketAddr)| it.with(name, what, address);
         NAMES
             .iter()
-            .zip(&self.doors.tcp)
+            .zip(&self.addresses.tcp)
             .fold(programme, with)
             .with("callers", "point code 2-100-1, an ASP at each node, over TCP", "127.0.0.1")
             .with("hlr", "an application, in this process", "a Unix socket of each node")
@@ -348,7 +349,7 @@ impl Cluster {
         let socket = self.starts[LOST].file(application::SOCKET);
         self.instances[LOST] = Some(Instance::connect(&socket)?);
         self.ready(LOST)?;
-        self.callers.come(LOST, self.doors.tcp[LOST])?;
+        self.callers.come(LOST, self.addresses.tcp[LOST])?;
         let rows = self.rows(LOST, "cluster/partitions")?;
         self.back = rows.iter().filter(|it| it["here"] == true).count() as u64;
         Ok(())

@@ -190,7 +190,7 @@ fn without_the_key_no_tcp_is_carried() {
             .realms
             .into_iter()
             .map(|mut realm| {
-                realm.doors.retain(|door| !door.is_inside);
+                realm.listeners.retain(|listener| !listener.is_inside);
                 realm
             })
             .collect(),
@@ -264,7 +264,7 @@ pub fn connections_of_a_realm_that_carries_none_any_more_are_given_up() {
     let mut world = registered(11, false, section(), perfect());
     assert_eq!(live(&world), 1);
     let mut settings = crate::world::settings(Ipsec { tcp_idle_s: 0, ..section() });
-    settings.realms[0].doors.retain(|door| !door.is_inside);
+    settings.realms[0].listeners.retain(|listener| !listener.is_inside);
     world.pcscf.access.configure(&settings);
     world.run(Duration::from_secs(1));
     assert_eq!((live(&world), world.phones[0].handset.connections()), (0, 0));

@@ -1,7 +1,7 @@
 //! A world: phones, IMS access in a function that passes everything on, a home network.
 
 use handset::{Carrier, Config, Event, Handset, Home, Packet, Subscriber};
-use ims::{Access, Door, Ipsec, Leaving, Realm, Settings, Verdict};
+use ims::{Access, Ipsec, Leaving, Listener, Realm, Settings, Verdict};
 use machine::{Duration, Time};
 use runtime::{Flow, PortId, Transport};
 use secagree::{Mode, Preference};
@@ -24,22 +24,22 @@ pub fn section() -> Ipsec {
 
 pub fn settings(section: Ipsec) -> Settings {
     let ip = IpAddr::from(PCSCF);
-    let door = |port, is_protected, is_known| {
+    let listener = |port, is_protected, is_known| {
         let is_tls = port == TLS;
         let is_inside = port == INSIDE;
-        Door { port, ip, is_protected, is_tls, is_inside, is_known }
+        Listener { port, ip, is_protected, is_tls, is_inside, is_known }
     };
     let address = ipsec::Address { ip, raw: RAW, bypass: false, in_udp: Some((IN_UDP, 4_500)) };
     Settings {
         realms: vec![Realm {
             name: "access".to_owned(),
             section,
-            doors: vec![
-                door(CLEAR, false, true),
-                door(TLS, false, true),
-                door(PROTECTED, true, true),
-                door(INSIDE, true, true),
-                door(CLIENT, true, false),
+            listeners: vec![
+                listener(CLEAR, false, true),
+                listener(TLS, false, true),
+                listener(PROTECTED, true, true),
+                listener(INSIDE, true, true),
+                listener(CLIENT, true, false),
             ],
             addresses: vec![address],
         }],

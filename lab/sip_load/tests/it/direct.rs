@@ -24,7 +24,7 @@ struct World {
     hundreds: bool,
 }
 
-fn door(port: u16, local: &str, remote: &str) -> Endpoint {
+fn endpoint(port: u16, local: &str, remote: &str) -> Endpoint {
     let address = |text: &str| text.parse::<SocketAddr>().unwrap();
     Endpoint {
         port: PortId(port),
@@ -43,8 +43,8 @@ impl World {
         let ladder = Ladder::built_in(flow).or_else(|_| Ladder::parse(flow)).unwrap();
         let config = LoadConfig {
             ladder: Arc::new(ladder),
-            callers: vec![door(0, CALLER, ANSWERER)],
-            answerers: vec![door(1, ANSWERER, ANSWERER)],
+            callers: vec![endpoint(0, CALLER, ANSWERER)],
+            answerers: vec![endpoint(1, ANSWERER, ANSWERER)],
             capture: None,
             descriptions,
         };
@@ -338,7 +338,7 @@ fn ends_whose_media_are_described_answer_an_invite_inside_of_the_call() {
     let call_id = value(&messages, "INVITE", "Call-ID");
     let mut say = |port: u16, text: &str| -> Option<String> {
         let (local, remote) = if port == 0 { (CALLER, ANSWERER) } else { (ANSWERER, CALLER) };
-        let flow = door(port, local, remote);
+        let flow = endpoint(port, local, remote);
         let flow = Flow::to(flow.port, flow.transport, flow.local, flow.remote);
         let mut out = Effects::default();
         let input = In::Message { flow, bytes: text.as_bytes() };

@@ -3,7 +3,7 @@
 use super::{Part, Work};
 use crate::effects::In as Input;
 use crate::function::ShortMessageGateway;
-use crate::wire::DoorMetric;
+use crate::wire::SipMetric;
 use machine::Time;
 use runtime::Effects;
 
@@ -61,7 +61,7 @@ impl ShortMessageGateway {
         let Ok(work) = Work::read(octets) else { return };
         match (&work, &mut self.own.part) {
             (Work::Registered(transaction, _) | Work::Came(transaction, _), Part::Edge(_)) => {
-                self.wire.metrics.add(DoorMetric::Overload, 1);
+                self.wire.metrics.add(SipMetric::Overload, 1);
                 self.answer_asked(now, *transaction, 503, out);
             }
             (_, Part::Edge(edge)) => edge.owe(now, &work, octets),

@@ -51,7 +51,7 @@ fn what_is_written_is_what_the_gateway_is_told() {
     assert_eq!((&guests.hlr, &guests.ways[..]), (&Hlr::Suppressed, &[Way::PacketSwitched][..]));
     assert!(guests.has_centre(&Msisdn::of("491710760000").unwrap()));
     assert!(network("4915").is_none());
-    assert_eq!(section.ports().len(), 2, "a door, and a link");
+    assert_eq!(section.ports().len(), 2, "a listener, and a link");
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Msc {
     pub fn validate(&self, issues: &mut Vec<Issue>) {
         is_name("name", &self.name, issues);
         self.validate_shards(issues);
-        self.validate_doors(issues);
+        self.validate_listeners(issues);
         self.validate_forwarder(issues);
         unique("port", self.port.iter().map(|it| &it.name), issues);
         unique("vrf", self.vrf.iter().map(|it| &it.name), issues);
@@ -96,7 +96,7 @@ impl Msc {
         }
     }
 
-    fn validate_doors(&self, issues: Issues<'_>) {
+    fn validate_listeners(&self, issues: Issues<'_>) {
         if self.listen.is_none() && self.ng.is_none() {
             let hint = "give `listen` for session controllers, or `ng` for Kamailio";
             issues.push(Issue::new("listen", "nobody can have a stream forwarded", hint));

@@ -6,7 +6,7 @@ use anchor::Checks;
 use dtls::{Handshake, In as Told, Out as Wants, Role};
 use machine::Machine as _;
 use media::program::Guard as FlowGuard;
-use msc::DOOR;
+use msc::PACKET_CHANNEL;
 use nodes::datagram::Datagram;
 use runtime::PacketRecord;
 use srtp::Suite;
@@ -19,14 +19,14 @@ const STUN: u8 = 0;
 pub(super) const DTLS: u8 = 1;
 
 impl World {
-    /// The door is open.
+    /// The packet channel is open.
     pub(super) fn opens(&mut self) {
         self.up(ChannelEvent::Up);
         self.up(ChannelEvent::Message(&[]));
     }
 
     fn up(&mut self, event: ChannelEvent<'_>) {
-        self.msc.step(self.now, In::Channel { port: DOOR, event }, &mut self.out);
+        self.msc.step(self.now, In::Channel { port: PACKET_CHANNEL, event }, &mut self.out);
         self.settle();
     }
 

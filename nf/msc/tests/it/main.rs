@@ -155,7 +155,7 @@ struct World {
     heard: BTreeMap<u32, Vec<Message>>,
     replies: Vec<Vec<u8>>,
     closed: BTreeSet<u32>,
-    /// Packets that went down by the door.
+    /// Packets that went down by the packet channel.
     sent: Vec<Vec<u8>>,
     /// What the transcoder was told.
     coded: Vec<u8>,

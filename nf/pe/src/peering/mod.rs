@@ -1,9 +1,9 @@
 //! BGP of an edge: the speaker of `stack/bgp`, whose connections `stack/streams` carries through a
-//! door of the forwarder, and the tables of its routes.
+//! packet channel of the forwarder, and the tables of its routes.
 //!
 //! ```text
-//!   door ─ packets ─→ streams::Carrier ─→ bgp_stack::Speaker ─→ rib::Rib ─→ readers: routes of
-//!        ←─ packets ─      ↑ opens, sends, closes ─┘  ↑ UPDATEs ──┘          the plane
+//!   channel ─ packets ─→ streams::Carrier ─→ bgp_stack::Speaker ─→ rib::Rib ─→ readers: routes of
+//!           ←─ packets ─      ↑ opens, sends, closes ─┘  ↑ UPDATEs ──┘          the plane
 //! ```
 //! The global table has a speaker and a base, and so has each table of a VPN.
 
@@ -26,7 +26,7 @@ use crate::config::Bgp;
 use crate::hops::{Editing, Hops};
 use crate::labelled::Labelled;
 use bgp_stack::{Counts, PeerTable, peer_table};
-use dataplane::{Dataplane, Edit, PacketDoor};
+use dataplane::{Dataplane, Edit, PacketChannel};
 use event::Metrics;
 use forwarder::ToPackets;
 use igp::{Link, Prefix, Router};
@@ -37,9 +37,9 @@ use speaking::Speaking;
 use std::collections::BTreeSet;
 use underlay::{Labelling, Underlay};
 
-/// The channel of its door.
-pub(crate) const BGP_DOOR: PortId = PortId(4);
-/// The class of its packets, and its share of the door's rings.
+/// The port of its packet channel.
+pub(crate) const BGP_CHANNEL: PortId = PortId(4);
+/// The class of its packets, and its share of the packet channel's rings.
 const CLASS: (&str, u16) = ("bgp", 512);
 /// The note by which the next control knows whose routes the forwarder has.
 const NOTE: &str = "bgp";
@@ -150,10 +150,11 @@ impl Peering {
             return it.configure(now, settings, dataplane, section, out);
         }
         let classes = vec![(CLASS.0.to_owned(), CLASS.1)];
-        let door = PacketDoor::new(now, BGP_DOOR, ToPackets::of(&settings.launch, classes));
+        let channel =
+            PacketChannel::new(now, BGP_CHANNEL, ToPackets::of(&settings.launch, classes));
         let seed = Seed { shard: 0, shards: 1, random: self.random, now };
         let restarts = core::mem::take(&mut self.restarts);
-        let mut it = Speaking::new(&seed, settings, section, door, restarts);
+        let mut it = Speaking::new(&seed, settings, section, channel, restarts);
         it.configure(now, settings, dataplane, section, out);
         self.speaking = Some(it);
     }

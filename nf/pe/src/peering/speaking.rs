@@ -1,5 +1,5 @@
 //! The speakers of an edge, one for each routing table, with the tables of their routes. All of
-//! them have the connections of one door.
+//! them have the connections of one packet channel.
 
 use super::fib::Fib;
 use super::own::{Here, Own, wanted};
@@ -12,7 +12,7 @@ use crate::config::{BGP_PORT, Bgp, Pe};
 use crate::labelled::Labelled;
 use bgp::codec::Cease;
 use bgp_stack::{Beside, In, Out, PeerMetrics, Speaker, Tables, alarm, frame};
-use dataplane::{Dataplane, PacketDoor};
+use dataplane::{Dataplane, PacketChannel};
 use igp::{Prefix, Router};
 use machine::{Duration, Time};
 use question::Condition;
@@ -21,7 +21,7 @@ use runtime::{Answered, Ask, AskError, ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use streams::{Carried, Carrier, Doors};
+use streams::{Carried, Carrier, ListenTerms};
 
 /// The number of the global table.
 const GLOBAL: u32 = 0;
@@ -133,7 +133,7 @@ impl Speaking {
         seed: &Seed,
         settings: &Settings,
         section: &Bgp,
-        door: PacketDoor,
+        channel: PacketChannel,
         restarts: bool,
     ) -> Self {
         let deferral_s = section.deferral_s.unwrap_or(DEFERRAL_S);
@@ -155,7 +155,7 @@ impl Speaking {
             random: seed.random,
             rib,
             speakers: BTreeMap::from([(GLOBAL, global)]),
-            carrier: Carrier::new(door, frame, &secret_of(&seed.random), CONNECTIONS_MAX),
+            carrier: Carrier::new(channel, frame, &secret_of(&seed.random), CONNECTIONS_MAX),
             section: section.clone(),
             has_work: false,
         }
@@ -303,7 +303,7 @@ impl Speaking {
             let listens = it.section.listens();
             guards.insert(*table, it.section.speaker(&listens).guards());
         }
-        self.carrier.configure(now, Doors { port: BGP_PORT, number: ACCEPTED, own, guards });
+        self.carrier.configure(now, ListenTerms { port: BGP_PORT, number: ACCEPTED, own, guards });
     }
 
     pub(super) fn learn(
@@ -340,7 +340,7 @@ impl Speaking {
         Some(act(&mut Tables { speaker, rib, asn: self.section.asn, beside }))
     }
 
-    /// Something came by the door.
+    /// Something came by the packet channel.
     pub(super) fn arrive(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>) {
         let speakers = &self.speakers;
         self.carrier.step(now, port, event, |table, far: IpAddr| {
@@ -504,7 +504,7 @@ impl Speaking {
         self.settle(now, out);
     }
 
-    /// It ends: peers hear it, and the door is closed.
+    /// It ends: peers hear it, and the packet channel is closed.
     pub(super) fn end(mut self, now: Time, out: &mut Effects) {
         self.drain(now, false, out);
         self.carrier.end(out);

@@ -1,7 +1,7 @@
 //! What OSPF learns beside static routes: which holds, and what the forwarder is told of it.
 
 use super::read;
-use crate::learnt::DOOR;
+use crate::learnt::IGP_CHANNEL;
 use crate::{CHANNELS, ProviderEdge, Settings};
 use forwarder::Launch;
 use forwarder::ipc::{self, Reply, Request};
@@ -93,7 +93,7 @@ impl World {
         world
     }
 
-    /// The edge finds its forwarder, its link and its door.
+    /// The edge finds its forwarder, its link and its packet channel.
     fn meet(&mut self) {
         self.edge(|it, now, out| it.tick(now, out));
         self.control(ChannelEvent::Up);
@@ -102,7 +102,7 @@ impl World {
         self.says(&Reply::Link { port: 0, up: true, mac: MAC });
         self.edge(|it, now, out| it.tick(now, out));
         for event in [ChannelEvent::Up, ChannelEvent::Message(&[])] {
-            self.edge(|it, now, out| it.step(now, In::Channel { port: DOOR, event }, out));
+            self.edge(|it, now, out| it.step(now, In::Channel { port: IGP_CHANNEL, event }, out));
         }
     }
 
@@ -182,7 +182,7 @@ impl World {
             write(&head, &octets, 1_500, |head, part| whole = [head, part].concat());
             let record = PacketRecord { interface: 1, ..PacketRecord::default() };
             let event = ChannelEvent::Packet(record, &whole);
-            self.edge(|it, now, out| it.step(now, In::Channel { port: DOOR, event }, out));
+            self.edge(|it, now, out| it.step(now, In::Channel { port: IGP_CHANNEL, event }, out));
         }
     }
 

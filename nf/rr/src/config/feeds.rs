@@ -1,7 +1,7 @@
 //! What a reflector reads and tells beside BGP: caches of validated prefixes, monitoring stations.
 
 use super::Rr;
-use super::doors::{BMP_IPV4, BMP_IPV6, RPKI_IPV4, RPKI_IPV6};
+use super::ports::{BMP_IPV4, BMP_IPV6, RPKI_IPV4, RPKI_IPV6};
 use bgp_stack::config::{validate_address, validate_name};
 use config::Issue;
 use runtime::{Carrier, Flow, PortId, PortSpec, StreamSpec, Transport};

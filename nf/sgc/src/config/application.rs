@@ -29,7 +29,7 @@ pub(crate) fn subsystem_of_tag(tag: u64) -> u8 {
 }
 
 /// Whether a port is one of those that applications connect to.
-pub(crate) const fn is_door(port: PortId) -> bool {
+pub(crate) const fn is_listener(port: PortId) -> bool {
     owns(FIRST_PORT, port)
 }
 

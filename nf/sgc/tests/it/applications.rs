@@ -11,7 +11,7 @@ use tcap::codec::{Code, MessageType, TransactionId, Writer};
 use tcu::{ClientEvent, Echo, Hello, Indication, Portion, Request, Spelling};
 
 const GATEWAY: &str = "10.0.0.1:2905";
-const DOOR: &str = "127.0.0.1:7700";
+const LISTENER: &str = "127.0.0.1:7700";
 const SITE: &str = r#"
 name = "stp"
 point_code_format = "decimal"
@@ -42,7 +42,7 @@ const fn ms(milliseconds: u64) -> Duration {
 }
 
 fn program(spelling: Spelling) -> Program {
-    Program::new(DOOR, Hello::new("hlr", "", "i"), spelling)
+    Program::new(LISTENER, Hello::new("hlr", "", "i"), spelling)
 }
 
 /// A gateway and the ASP of the point code 1.

@@ -249,9 +249,9 @@ impl Line {
                 self.pass(15, Duration::from_millis(100));
             }
             (12, _) | (_, None) => {
-                let door = ["127.0.0.1:7700", "127.0.0.1:7701"][self.chance(2) as usize];
+                let listener = ["127.0.0.1:7700", "127.0.0.1:7701"][self.chance(2) as usize];
                 let hello = Hello::new("bssap", "", &format!("i-{number}"));
-                let program = Program::new(door, hello, Spelling::Tagged).doing(Accepts);
+                let program = Program::new(listener, hello, Spelling::Tagged).doing(Accepts);
                 self.programs.push(self.world.program(program));
             }
             (13, _) if program.is_some() => {

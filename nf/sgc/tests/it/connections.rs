@@ -16,7 +16,7 @@ use tcu::{
 };
 
 const GATEWAY: &str = "10.0.0.1:2905";
-const DOOR: &str = "127.0.0.1:7700";
+const LISTENER: &str = "127.0.0.1:7700";
 const SITE: &str = r#"
 name = "bsc"
 point_code_format = "decimal"
@@ -49,7 +49,7 @@ const fn reference(number: u32) -> LocalReference {
 }
 
 fn program(spelling: Spelling) -> Program {
-    Program::new(DOOR, Hello::new("bssap", "", "i"), spelling)
+    Program::new(LISTENER, Hello::new("bssap", "", "i"), spelling)
 }
 
 fn site() -> (World, usize, [usize; 2]) {

@@ -13,7 +13,7 @@ use tcap::codec::{MessageType, TransactionId, Writer};
 use tcu::{ClientEvent, Hello, Indication, Portion, Request, Service, Spelling};
 
 const GATEWAY: &str = "10.0.0.1:2905";
-const DOORS: [&str; 3] = ["127.0.0.1:7700", "127.0.0.1:7701", "127.0.0.1:7702"];
+const LISTENERS: [&str; 3] = ["127.0.0.1:7700", "127.0.0.1:7701", "127.0.0.1:7702"];
 const SITE: &str = r#"
 name = "stp"
 point_code_format = "decimal"
@@ -71,8 +71,8 @@ impl Service for Holds {
     }
 }
 
-fn program(door: usize, name: &str) -> Program {
-    Program::new(DOORS[door], Hello::new("hlr", "", name), Spelling::Tagged).doing(Holds)
+fn program(listener: usize, name: &str) -> Program {
+    Program::new(LISTENERS[listener], Hello::new("hlr", "", name), Spelling::Tagged).doing(Holds)
 }
 
 /// A gateway of so many shards, and the ASP of the point code 1.
@@ -178,8 +178,8 @@ fn held(world: &mut World, asp: usize, number: u32) -> TransactionId {
 #[test]
 fn what_begins_is_shared_out_among_the_shards_that_have_an_instance() {
     let (mut world, gateway, asp) = site(4);
-    for (door, name) in ["i-0", "i-1", "i-2"].into_iter().enumerate() {
-        world.program(program(door, name));
+    for (listener, name) in ["i-0", "i-1", "i-2"].into_iter().enumerate() {
+        world.program(program(listener, name));
     }
     world.pass(ms(100));
     came(&mut world, asp);
@@ -202,7 +202,7 @@ fn a_subsystem_is_in_service_while_any_shard_has_an_instance() {
     let (mut world, gateway, asp) = site(4);
     begin(&mut world, asp, 6, 1);
     assert_eq!(came(&mut world, asp), [(1, "returned 3".to_owned(), None)]);
-    let [one, other] = [0, 1].map(|door| world.program(program(door, "i")));
+    let [one, other] = [0, 1].map(|listener| world.program(program(listener, "i")));
     world.pass(ms(100));
     assert_eq!(management(&mut world, asp), [1], "SSA once");
     world.deafen(one);
@@ -223,10 +223,10 @@ fn a_subsystem_is_in_service_while_any_shard_has_an_instance() {
 #[test]
 fn a_source_has_its_share_once_wherever_its_dialogues_are() {
     let limited = SITE.replace("sccp = ", "tcap = { dialogues_per_source_max = 6 }\nsccp = ");
-    for doors in [1, 3] {
+    for listeners in [1, 3] {
         let (mut world, gateway, asp) = site_of(&limited, 4);
-        for door in 0..doors {
-            world.program(program(door, "i"));
+        for listener in 0..listeners {
+            world.program(program(listener, "i"));
         }
         world.pass(ms(100));
         came(&mut world, asp);
@@ -238,7 +238,7 @@ fn a_source_has_its_share_once_wherever_its_dialogues_are() {
         held(&mut world, asp, 8);
         begin(&mut world, asp, 6, 9);
         assert_eq!(came(&mut world, asp), [(9, kind(MessageType::Abort), None)]);
-        if doors == 1 {
+        if listeners == 1 {
             continue;
         }
         // What a shard had is nobody's any more.
@@ -256,8 +256,8 @@ fn a_source_has_its_share_once_wherever_its_dialogues_are() {
 #[test]
 fn a_shard_that_dies_costs_its_dialogues_and_the_links_stay() {
     let (mut world, gateway, asp) = site(3);
-    for (door, name) in ["i-0", "i-1"].into_iter().enumerate() {
-        world.program(program(door, name));
+    for (listener, name) in ["i-0", "i-1"].into_iter().enumerate() {
+        world.program(program(listener, name));
     }
     world.pass(ms(100));
     came(&mut world, asp);
@@ -361,8 +361,8 @@ fn lives(seed: u64, shards: u16) {
         match draw(12) {
             0 => {
                 let name = format!("i-{number}");
-                let door = usize::try_from(draw(3)).unwrap();
-                programs.push(world.program(program(door, &name)));
+                let listener = usize::try_from(draw(3)).unwrap();
+                programs.push(world.program(program(listener, &name)));
                 world.pass(ms(60));
             }
             1 if !programs.is_empty() => {

@@ -57,7 +57,7 @@ rows! {
         requests: usize,
     }
 
-    /// A realm and its doorways.
+    /// A realm and its listeners.
     pub(crate) struct RealmRow {
         name: String,
         side: sip_stack::realm::Side,

@@ -16,7 +16,7 @@ use media_stack::Verdict;
 use runtime::{Effects, Flow};
 use sip::{Header, Message, Method};
 use sip_stack::leg::{Leg, Part};
-use sip_stack::realm::Door;
+use sip_stack::realm::Listener;
 use sip_stack::topology_hiding;
 use sip_stack::write;
 use transaction::ClientId;
@@ -80,14 +80,14 @@ impl Controller {
         let leg = call.leg(side);
         let drop = self.border.realms.distrusted(at.message, at.realm, believed, leg.realm);
         let (flow, trail) = (leg.flow, call.trail());
-        let Some(door) = self.border.realms.door(flow.port) else { return };
+        let Some(listener) = self.border.realms.listener(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         let message = at.message;
-        let host = self.border.realms.host_for(at.realm, door, message);
+        let host = self.border.realms.host_for(at.realm, listener, message);
         self.egress.send(at.now, flow, Some(trail), out, |buffer| {
-            begin(buffer, b"ACK", leg, door, &branch, hops_left(message));
+            begin(buffer, b"ACK", leg, listener, &branch, hops_left(message));
             write::cseq(buffer, leg.invite_cseq, b"ACK");
-            write::contact(buffer, message, door);
+            write::contact(buffer, message, listener);
             let hidden = topology_hiding::parties(buffer, message, host, drop);
             let drop = drop.and(media::lost(body));
             write::lines(buffer, message, write::REQUEST.and(drop).and(hidden));
@@ -148,12 +148,12 @@ impl Controller {
     pub(crate) fn acknowledge_again(&mut self, now: Time, key: Key, side: Side, out: &mut Effects) {
         let Some(call) = self.calls.table.at(key) else { return };
         let leg = call.leg(side);
-        let Some(door) = self.border.realms.door(leg.flow.port) else { return };
+        let Some(listener) = self.border.realms.listener(leg.flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         self.egress.send(now, leg.flow, Some(call.trail()), out, |buffer| match &call.ack.text {
             Some(ack) if side == Side::B => buffer.extend_from_slice(ack),
             _ => {
-                begin(buffer, b"ACK", leg, door, &branch, 70);
+                begin(buffer, b"ACK", leg, listener, &branch, 70);
                 write::cseq(buffer, leg.invite_cseq, b"ACK");
                 write::no_body(buffer);
             }
@@ -175,19 +175,19 @@ impl Controller {
             return;
         };
         let Some(asked) = self.transactions.client_flow(client) else { return };
-        let Some(door) = self.border.realms.door(asked.port) else { return };
-        let mut leg = Leg::new(door.realm, message.cseq().number);
+        let Some(listener) = self.border.realms.listener(asked.port) else { return };
+        let mut leg = Leg::new(listener.realm, message.cseq().number);
         leg.flow = asked;
         let is_theirs = objection(&self.border, at, &leg, &self.registrar).is_none();
         leg.establish(message, Part::Client, &ours);
         leg.flow = at.flow;
         leg.local_cseq += 1;
         self.egress.metrics.add(Metric::ForksReleased, 1);
-        let Some(door) = self.border.realms.door(leg.flow.port) else { return };
+        let Some(listener) = self.border.realms.listener(leg.flow.port) else { return };
         let branch =
             ack_branch(token.check ^ mix(u64::from(leg.flow.remote.port())), leg.invite_cseq);
         self.egress.send(at.now, leg.flow, None, out, |buffer| {
-            begin(buffer, b"ACK", &leg, door, &branch, 70);
+            begin(buffer, b"ACK", &leg, listener, &branch, 70);
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             write::no_body(buffer);
         });
@@ -206,10 +206,10 @@ impl Controller {
         out: &mut Effects,
     ) -> bool {
         let &Farewell { trail, user, reason } = farewell;
-        let Some(door) = self.border.realms.door(leg.flow.port) else { return false };
+        let Some(listener) = self.border.realms.listener(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         self.egress.send(now, leg.flow, trail, out, |buffer| {
-            begin(buffer, b"BYE", leg, door, &branch, 70);
+            begin(buffer, b"BYE", leg, listener, &branch, 70);
             write::cseq(buffer, leg.local_cseq, b"BYE");
             if !reason.is_empty() {
                 write::line(buffer, "Reason", reason);
@@ -260,7 +260,7 @@ pub(crate) fn begin(
     out: &mut Vec<u8>,
     method: &[u8],
     leg: &Leg,
-    door: &Door,
+    listener: &Listener,
     branch: &[u8],
     hops: u8,
 ) {
@@ -268,7 +268,7 @@ pub(crate) fn begin(
     out.push(b' ');
     out.extend_from_slice(leg.target());
     out.extend_from_slice(b" SIP/2.0\r\n");
-    out.extend_from_slice(&door.via);
+    out.extend_from_slice(&listener.via);
     out.extend_from_slice(branch);
     out.extend_from_slice(b"\r\n");
     write::max_forwards(out, hops);

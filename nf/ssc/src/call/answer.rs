@@ -254,19 +254,19 @@ impl Controller {
         let Some(relay) = self.calls.relays.at(key) else { return false };
         let Some(server) = relay.server else { return false };
         let message = at.message;
-        let door = self.border.realms.door(relay.upstream.port);
+        let listener = self.border.realms.listener(relay.upstream.port);
         let believed = self.border.is_authenticated(relay.realms.down, &at.flow);
         let drop =
             self.border.realms.distrusted(message, relay.realms.down, believed, relay.realms.up);
         let owed_s = relay.session.owed(message, relay.method, status);
-        let host =
-            door.and_then(|door| self.border.realms.host_for(relay.realms.down, door, message));
+        let host = listener
+            .and_then(|listener| self.border.realms.host_for(relay.realms.down, listener, message));
         let is_redirect = (300..400).contains(&status);
         self.egress.send(at.now, relay.upstream, Some(relay.trail()), out, |buffer| {
             buffer.extend_from_slice(message.start_line());
             buffer.extend_from_slice(&relay.texts.head);
-            match door {
-                Some(door) if !is_redirect => write::contact(buffer, message, door),
+            match listener {
+                Some(listener) if !is_redirect => write::contact(buffer, message, listener),
                 _ => {
                     for line in message.lines_of(Header::Contact) {
                         buffer.extend_from_slice(line.raw);

@@ -294,8 +294,10 @@ impl Controller {
             self.calls.connections.note(found.key, &flow, &self.calls.table);
         }
         let mut transfer = self.calls.transfer(message, port, &self.border.realms);
-        if let Some(door) = self.border.realms.door(port).filter(|_| !transfer.lines.is_empty()) {
-            self.calls.hand_names(at.now, message, door.realm);
+        if let Some(listener) =
+            self.border.realms.listener(port).filter(|_| !transfer.lines.is_empty())
+        {
+            self.calls.hand_names(at.now, message, listener.realm);
         }
         charging::in_dialog(self, at, found, key, &mut transfer);
         let believed = self.border.is_authenticated(at.realm, &at.flow);
@@ -305,21 +307,21 @@ impl Controller {
         };
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let number = if found.again.is_some() { y.invite_cseq } else { y.local_cseq };
-        let door = self.border.realms.door(flow.port);
+        let listener = self.border.realms.listener(flow.port);
         let reserved = match found.again {
             Some(branch) => self.transactions.adopt(branch).map(|client| (client, branch)),
             None => self.transactions.reserve(),
         };
-        let (Some(door), Some((client, branch))) = (door, reserved) else {
+        let (Some(listener), Some((client, branch))) = (listener, reserved) else {
             return self.relay_failed(at.now, key, 503, out);
         };
         relay.client = Some(client);
         let drop = self.border.realms.distrusted(message, at.realm, believed, y.realm);
-        let host = self.border.realms.host_for(at.realm, door, message);
+        let host = self.border.realms.host_for(at.realm, listener, message);
         self.egress.send(at.now, flow, Some(relay.trail()), out, |buffer| {
-            begin(buffer, name, y, door, &branch, hops_left(message));
+            begin(buffer, name, y, listener, &branch, hops_left(message));
             write::cseq(buffer, number, name);
-            write::contact(buffer, message, door);
+            write::contact(buffer, message, listener);
             relay.session.write(buffer);
             let drop = if relay.method == Method::Prack {
                 reacknowledged(buffer, message, rack);

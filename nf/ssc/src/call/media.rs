@@ -356,13 +356,13 @@ impl Controller {
         if method == b"INVITE" {
             leg.invite_cseq = leg.local_cseq;
         }
-        let Some(door) = self.border.realms.door(leg.flow.port) else { return false };
+        let Some(listener) = self.border.realms.listener(leg.flow.port) else { return false };
         let Some((client, branch)) = self.transactions.reserve() else { return false };
         let flow = leg.flow;
         self.egress.send(now, flow, Some(trail), out, |buffer| {
-            begin(buffer, method, leg, door, &branch, 70);
+            begin(buffer, method, leg, listener, &branch, 70);
             write::cseq(buffer, leg.local_cseq, method);
-            let contact = [b"<sip:", &door.uri_host[..], b">"].concat();
+            let contact = [b"<sip:", &listener.uri_host[..], b">"].concat();
             write::line(buffer, "Contact", &contact);
             end(buffer, body);
         });
@@ -387,10 +387,10 @@ impl Controller {
         let (key, side) = place;
         let call = self.calls.table.at(key)?;
         let leg = call.leg(side);
-        let door = self.border.realms.door(leg.flow.port)?;
+        let listener = self.border.realms.listener(leg.flow.port)?;
         let branch = ack_branch(call.check(side), leg.invite_cseq);
         self.egress.send(now, leg.flow, Some(call.trail()), out, |buffer| {
-            begin(buffer, b"ACK", leg, door, &branch, 70);
+            begin(buffer, b"ACK", leg, listener, &branch, 70);
             write::cseq(buffer, leg.invite_cseq, b"ACK");
             end(buffer, body);
         });

@@ -20,7 +20,7 @@ use runtime::{Effects, Transport};
 use sip::{Header, Message, Method, NameAddr, Scheme, Start, is_emergency, is_service, overload};
 use sip_stack::leg::{self, Part};
 use sip_stack::next_hop::Draw;
-use sip_stack::realm::Door;
+use sip_stack::realm::Listener;
 use sip_stack::route::{NoWay, Way};
 use sip_stack::session::Asked;
 use sip_stack::topology_hiding;
@@ -462,7 +462,7 @@ impl Controller {
         let Some((client, branch)) = self.transactions.reserve() else {
             return self.relay_failed(now, key, 503, out);
         };
-        let Some(door) = self.border.realms.door(way.flow.port) else {
+        let Some(listener) = self.border.realms.listener(way.flow.port) else {
             self.transactions.release(client);
             return self.relay_failed(now, key, 503, out);
         };
@@ -486,16 +486,17 @@ impl Controller {
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
         };
         let drop = self.border.realms.distrusted(message, relay.realms.up, believed, way.realm);
-        let host = self.border.realms.host_for(relay.realms.up, door, message);
+        let host = self.border.realms.host_for(relay.realms.up, listener, message);
         self.egress.send(now, way.flow, Some(relay.trail()), out, |buffer| {
             let (uri, transfer) = (&relay.texts.uri, &transfer);
             let branch = &branch;
             let oc = if self.border.hops.offers_feedback(way.hop) { overload::OFFER } else { b"" };
             let drop = drop.and(media::lost(body));
-            let request = Initial { message, door, branch, oc, uri, route, drop, host, transfer };
+            let request =
+                Initial { message, listener, branch, oc, uri, route, drop, host, transfer };
             request.write(buffer, &token, relay.session, |buffer| {
                 if let Some(pending) = relay.registration.pending {
-                    self.registrar.write_core(buffer, pending, &door.uri_host);
+                    self.registrar.write_core(buffer, pending, &listener.uri_host);
                 }
             });
             media::write_body(buffer, message, body, &self.media);
@@ -666,7 +667,7 @@ pub(crate) fn tag(secret: u128, shard: u16, key: Key, side: Side, fork: u8) -> [
 /// The first request on leg B.
 struct Initial<'a> {
     message: &'a Message<'a>,
-    door: &'a Door,
+    listener: &'a Listener,
     branch: &'a [u8],
     /// What of feedback is offered with it.
     oc: &'a [u8],
@@ -694,7 +695,7 @@ impl Initial<'_> {
         out.push(b' ');
         out.extend_from_slice(self.uri);
         out.extend_from_slice(b" SIP/2.0\r\n");
-        out.extend_from_slice(&self.door.via);
+        out.extend_from_slice(&self.listener.via);
         out.extend_from_slice(self.branch);
         out.extend_from_slice(self.oc);
         out.extend_from_slice(b"\r\n");
@@ -715,13 +716,13 @@ impl Initial<'_> {
         let cseq = message.cseq();
         write::cseq(out, cseq.number, cseq.name);
         if !self.route.is_empty() {
-            trust::write_route(out, self.route, self.door.transport);
+            trust::write_route(out, self.route, self.listener.transport);
         }
         let drop = if message.method() == Method::Register {
             more(out);
             REGISTER
         } else {
-            write::contact(out, message, self.door);
+            write::contact(out, message, self.listener);
             session.write(out);
             write::REQUEST
         };

@@ -311,7 +311,8 @@ impl Controller {
         }
         self.transactions.transport_failed(now, flow, &mut self.outs);
         // What was sent before the connection stood was sent to the address alone.
-        let asked = self.border.realms.door(flow.port).map(|door| door.flow(flow.remote));
+        let asked =
+            self.border.realms.listener(flow.port).map(|listener| listener.flow(flow.remote));
         if let Some(asked) = asked.filter(|&asked| flow.transport.is_stream() && asked != flow) {
             self.transactions.transport_failed(now, asked, &mut self.outs);
         }

@@ -25,7 +25,7 @@ use runtime::{Flow, PortId};
 use sip::view::Replaces;
 use sip::{Header, Message, NameAddr, Uri, escaped, unescaped};
 use sip_stack::leg::Leg;
-use sip_stack::realm::{Door, RealmId, Realms};
+use sip_stack::realm::{Listener, RealmId, Realms};
 use sip_stack::route::Way;
 use sip_stack::write::Set;
 
@@ -140,9 +140,9 @@ impl Calls {
             let (target, route) = (named.leg.target().to_vec(), named.leg.routes().to_vec());
             transfer.to = Some(Target { target, route });
         }
-        let refer_to = message.header(Header::ReferTo).zip(realms.door(port));
-        if let Some((value, door)) = refer_to
-            && let Some(line) = self.referred_to(value, door, realms)
+        let refer_to = message.header(Header::ReferTo).zip(realms.listener(port));
+        if let Some((value, listener)) = refer_to
+            && let Some(line) = self.referred_to(value, listener, realms)
         {
             transfer.lines.extend_from_slice(&line);
             transfer.drop = transfer.drop.and(REFER_TO);
@@ -150,8 +150,8 @@ impl Calls {
         transfer
     }
 
-    /// A Refer-To line for the far side of `door`; `None` when it can stay as it is.
-    fn referred_to(&self, value: &[u8], door: &Door, realms: &Realms) -> Option<Vec<u8>> {
+    /// A Refer-To line for the far side of `listener`; `None` when it can stay as it is.
+    fn referred_to(&self, value: &[u8], listener: &Listener, realms: &Realms) -> Option<Vec<u8>> {
         let address = NameAddr::parse(value).ok()?;
         let uri = address.parse_uri().ok()?;
         let is_ours = realms.is_ours(uri.host, uri.port);
@@ -166,7 +166,7 @@ impl Calls {
             line.push(b' ');
         }
         line.push(b'<');
-        write_target(&mut line, &uri, is_ours.then_some(door));
+        write_target(&mut line, &uri, is_ours.then_some(listener));
         write_headers(&mut line, uri.headers, named.as_ref());
         line.push(b'>');
         line.extend_from_slice(address.params);
@@ -248,9 +248,9 @@ fn replaces_of(refer_to: &[u8]) -> Option<Vec<u8>> {
     replaces_in(&NameAddr::parse(refer_to).ok()?.parse_uri().ok()?)
 }
 
-/// The URI without its headers; one that names us gets the door on that side.
-fn write_target(out: &mut Vec<u8>, uri: &Uri<'_>, door: Option<&Door>) {
-    let Some(door) = door else {
+/// The URI without its headers; one that names us gets the listener on that side.
+fn write_target(out: &mut Vec<u8>, uri: &Uri<'_>, listener: Option<&Listener>) {
+    let Some(listener) = listener else {
         let end = memchr::memchr(b'?', uri.raw).unwrap_or(uri.raw.len());
         return out.extend_from_slice(&uri.raw[..end]);
     };
@@ -259,7 +259,7 @@ fn write_target(out: &mut Vec<u8>, uri: &Uri<'_>, door: Option<&Door>) {
         out.extend_from_slice(user);
         out.push(b'@');
     }
-    out.extend_from_slice(&door.uri_host);
+    out.extend_from_slice(&listener.uri_host);
     sip::Params::new(uri.params).write_without(out, b"transport");
 }
 

@@ -2,7 +2,7 @@
 
 use super::{IPSEC_PORT, IPSEC_PORTS, Realm, Ssc};
 use config::Issue;
-use ims::{Door, Numbers, Settings};
+use ims::{Listener, Numbers, Settings};
 use machine::narrow;
 use runtime::{PortId, PortSpec, Transport};
 use sip_stack::realm::{Address, Side};
@@ -43,7 +43,7 @@ impl Realm {
         self.listen.iter().cloned().chain(protected).chain(inside).collect()
     }
 
-    /// Whether a doorway of it is that of TCP inside of ESP, which the kernel does not have.
+    /// Whether a listener of it is that of TCP inside of ESP, which the kernel does not have.
     pub(super) fn is_inside(&self, address: &Address) -> bool {
         let is_it = |ipsec: &ims::Ipsec| {
             let of_tcp = ipsec.tcp_idle_s != 0 && address.transport == Transport::Tcp;
@@ -57,12 +57,12 @@ impl Ssc {
     /// What IMS access is told.
     #[must_use]
     pub fn ims(&self) -> Settings {
-        let doors = self.doors();
+        let listeners = self.listeners();
         let mut numbers = Numbers::new(IPSEC_PORT, IPSEC_PORTS);
         let realms = self.realm.iter().enumerate().filter_map(|(index, realm)| {
             let section = realm.ipsec.clone()?;
-            let own = doors.iter().filter(|(id, _, _)| id.0 == narrow::index(index));
-            let door = |(_, port, address): &(_, PortId, Address)| Door {
+            let own = listeners.iter().filter(|(id, _, _)| id.0 == narrow::index(index));
+            let listener = |(_, port, address): &(_, PortId, Address)| Listener {
                 port: *port,
                 ip: address.socket.ip(),
                 is_protected: address.transport != Transport::Tls
@@ -71,8 +71,8 @@ impl Ssc {
                 is_inside: realm.is_inside(address),
                 is_known: true,
             };
-            let doors = own.map(door).collect();
-            Some(ims::Realm::new(&realm.name, section, doors, &realm.ips(), &mut numbers))
+            let listeners = own.map(listener).collect();
+            Some(ims::Realm::new(&realm.name, section, listeners, &realm.ips(), &mut numbers))
         });
         Settings { realms: realms.collect() }
     }

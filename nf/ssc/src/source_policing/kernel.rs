@@ -1,8 +1,8 @@
-//! What the shield wants of the kernel: its doors, who passes, and how much of the rest.
+//! What the shield wants of the kernel: its listeners, who passes, and how much of the rest.
 
 use crate::config::{Kernel, Ssc};
 use machine::{Duration, Time};
-use policing::kernel::{FilterDoor, FilterSpec, Protocol, Rate, Rates, Wish};
+use policing::kernel::{FilterListener, FilterSpec, Protocol, Rate, Rates, Wish};
 use policing::{Policer, Prefix};
 use registrar::Registrar;
 use runtime::Transport;
@@ -49,7 +49,7 @@ impl Ssc {
         let unknown = rate(shield.unknown_rate, shield.unknown_burst);
         let challenges = self.challenge_rate().saturating_mul(self.shards.into());
         let all = |per_s| Rate { per_s, burst: per_s };
-        let doors = self.doors().into_iter().map(|(realm, _, address)| FilterDoor {
+        let listeners = self.listeners().into_iter().map(|(realm, _, address)| FilterListener {
             listen: address.socket,
             protocol: match address.transport {
                 Transport::Udp => Protocol::Udp,
@@ -65,7 +65,7 @@ impl Ssc {
             wish: self.wish(),
             interfaces: shield.kernel_interfaces.clone(),
             awaited: self.awaited(),
-            doors: doors.collect(),
+            listeners: listeners.collect(),
             trusted,
             rates: Rates {
                 source: rate(shield.source_rate, shield.source_burst),
@@ -79,12 +79,12 @@ impl Ssc {
         }
     }
 
-    /// The interfaces that get an address of a door when this node of a pair becomes active.
+    /// The interfaces that get an address of a listener when this node of a pair becomes active.
     fn awaited(&self) -> Vec<String> {
         let held = self.replica.iter().flat_map(replica::Replica::addresses);
-        let doors = self.doors();
-        let is_door = |ip| doors.iter().any(|(_, _, address)| address.socket.ip() == ip);
-        let names = held.filter(|address| is_door(address.ip)).map(|address| address.interface);
+        let listeners = self.listeners();
+        let is_listener = |ip| listeners.iter().any(|(_, _, address)| address.socket.ip() == ip);
+        let names = held.filter(|address| is_listener(address.ip)).map(|address| address.interface);
         names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     }
 
@@ -118,12 +118,15 @@ mod tests {
     "#;
 
     #[test]
-    fn the_kernel_gets_every_door_and_twice_what_all_shards_take() {
+    fn the_kernel_gets_every_listener_and_twice_what_all_shards_take() {
         let site: Ssc = toml::from_str(SITE).unwrap();
         let filter = site.kernel_filter();
-        let doors: Vec<_> =
-            filter.doors.iter().map(|door| (door.listen.port(), door.trusts)).collect();
-        assert_eq!(doors, [(5060, false), (5061, false), (5060, true)]);
+        let listeners: Vec<_> = filter
+            .listeners
+            .iter()
+            .map(|listener| (listener.listen.port(), listener.trusts))
+            .collect();
+        assert_eq!(listeners, [(5060, false), (5061, false), (5060, true)]);
         assert_eq!((filter.wish, filter.trusted.len()), (Wish::Auto, 1));
         let passes = Rate { per_s: 60_000 + 150_000, burst: 12_000 + 15_000 };
         assert_eq!(filter.rates.datagrams, passes, "and what they may challenge");
@@ -135,7 +138,11 @@ mod tests {
             peer = "127.0.0.2:5999"
             addresses = ["192.0.2.1/24@eth7", "192.0.2.99/24@eth8"]"#;
         let pair: Ssc = toml::from_str(&format!("{SITE}{pair}")).unwrap();
-        assert_eq!(pair.kernel_filter().awaited, ["eth7"], "before it has the address of a door");
+        assert_eq!(
+            pair.kernel_filter().awaited,
+            ["eth7"],
+            "before it has the address of a listener"
+        );
         let off: Ssc = toml::from_str(&format!("{SITE}enabled = false")).unwrap();
         assert_eq!((off.kernel_filter().wish, off.known_for()), (Wish::Off, Duration::ZERO));
     }

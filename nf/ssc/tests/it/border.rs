@@ -65,7 +65,7 @@ fn a_caller_from_the_core_is_hidden_from_the_access_side_unless_the_realm_shows_
         let line = format!("trusted = true\nhide_hosts = {hides}\n");
         let mut world = World::new(&SITE.replacen("trusted = true\n", &line, 1));
         let mut bob = Caller::new("core");
-        (bob.at, bob.door) = (BOB, CORE);
+        (bob.at, bob.listener) = (BOB, CORE);
         let text = bob.request("INVITE", "", SDP).replace("alice@example.com", "bob@10.0.1.1:5080");
         world.receive(BOB, CORE, &text);
         world.expect(BOB, "SIP/2.0 100");
@@ -89,7 +89,7 @@ fn an_asserted_identity_is_believed_from_the_trusted_side_only() {
     for (privacy, is_shown) in [("", true), ("Privacy: id\r\n", false), ("Privacy: none\r\n", true)]
     {
         let mut bob = Caller::new(&format!("t2{}", privacy.len()));
-        (bob.at, bob.door) = (BOB, CORE);
+        (bob.at, bob.listener) = (BOB, CORE);
         world.receive(BOB, CORE, &bob.request("INVITE", &format!("{more}{privacy}"), SDP));
         world.expect(BOB, "SIP/2.0 100");
         let invite = world.expect(ALICE, "INVITE");
@@ -185,9 +185,9 @@ fn a_request_that_came_by_another_way_is_merged_and_a_new_number_is_not() {
 }
 
 /// A connection of Alice to the access side, or of Bob to the core side.
-fn connection(world: &World, door: &str, remote: &str, number: u32) -> Flow {
-    let port = world.port(door, Transport::Tcp);
-    let (local, remote) = (door.parse().unwrap(), remote.parse().unwrap());
+fn connection(world: &World, listener: &str, remote: &str, number: u32) -> Flow {
+    let port = world.port(listener, Transport::Tcp);
+    let (local, remote) = (listener.parse().unwrap(), remote.parse().unwrap());
     let mut flow = Flow::to(port, Transport::Tcp, local, remote);
     flow.conn = runtime::ConnId(number);
     flow

@@ -251,7 +251,7 @@ fn the_ack_of_a_2xx_says_no_more_of_addresses_than_its_invite() {
     let mut world =
         World::new(&SITE.replacen("trusted = true", "trusted = true\nhide_hosts = true", 1));
     let mut bob = Caller::new("veil");
-    (bob.at, bob.door) = (BOB, CORE);
+    (bob.at, bob.listener) = (BOB, CORE);
     world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
     world.expect(BOB, "SIP/2.0 100");
     let invite = world.expect(ALICE, "INVITE");
@@ -345,7 +345,7 @@ fn the_end_of_a_connection_takes_no_calls_of_another_that_has_its_number_now() {
 fn a_further_2xx_from_elsewhere_is_acknowledged_and_draws_no_bye() {
     let mut world = World::new(SITE);
     let mut bob = Caller::new("elsewhere");
-    (bob.at, bob.door) = (BOB, CORE);
+    (bob.at, bob.listener) = (BOB, CORE);
     world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
     world.expect(BOB, "SIP/2.0 100");
     let invite = world.expect(ALICE, "INVITE");
@@ -374,7 +374,7 @@ fn calls_are_looked_through_for_far_ends_without_connections_a_part_at_a_time() 
     let contact = format!("Contact: <sip:alice@{ALICE};transport=tcp>\r\n");
     for n in 0..CALLS {
         let mut bob = Caller::new(&format!("part{n}"));
-        (bob.at, bob.door) = (BOB, CORE);
+        (bob.at, bob.listener) = (BOB, CORE);
         world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
         world.expect(BOB, "SIP/2.0 100");
         let invite = world.expect(ALICE, "INVITE");

@@ -156,7 +156,7 @@ fn what_a_phone_answers_is_charged_as_it_was_asked_and_its_requests_within_the_d
     let mut world = World::new(&charged());
     let vector = |text: &str| lines(text, "P-Charging-Vector").join("\n");
     let mut bob = Caller::new("core");
-    (bob.at, bob.door) = (BOB, CORE);
+    (bob.at, bob.listener) = (BOB, CORE);
     world.receive(BOB, CORE, &bob.request("INVITE", OF_CORE, ""));
     world.expect(BOB, "SIP/2.0 100");
     let invite = world.expect(ALICE, "INVITE");
@@ -190,7 +190,7 @@ fn what_a_phone_answers_is_charged_as_it_was_asked_and_its_requests_within_the_d
         bob.cseq += 1;
     }
     let mut alone = Caller::new("alone");
-    (alone.at, alone.door) = (BOB, CORE);
+    (alone.at, alone.listener) = (BOB, CORE);
     world.receive(BOB, CORE, &alone.request("MESSAGE", OF_CORE, ""));
     let message = world.expect(ALICE, "MESSAGE");
     world.receive(ALICE, ACCESS, &respond(&message, "404 Nobody", "a2", CLAIMS, ""));

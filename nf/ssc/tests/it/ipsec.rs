@@ -64,7 +64,7 @@ fn past_the_kernel_goes_only_what_has_an_interface_on_this_node_and_a_change_is_
     };
     let carrier = |bypass| runtime::Carrier::Raw { protocol: 50, bypass };
     let id = raw(&before)[0].0;
-    // The doorway keeps its number: what stands goes on by it.
+    // The listener keeps its number: what stands goes on by it.
     assert_eq!(
         (raw(&before), raw(&after)),
         (vec![(id, carrier(false))], vec![(id, carrier(true))])

@@ -88,13 +88,13 @@ fn calls_on_a_realm_that_is_removed_end_on_both_legs_and_the_others_stay() {
         World::new(&format!("{}[[route]]\nfrom = \"trunk\"\nto = [\"switch\"]\n", with_trunk()));
     let kept = stand(&mut world, 1);
     let mut carol = Caller::new("on-the-trunk");
-    (carol.at, carol.door) = ("10.0.2.1:5060", "127.0.0.1:5090");
-    world.receive(carol.at, carol.door, &carol.request("INVITE", "", SDP));
+    (carol.at, carol.listener) = ("10.0.2.1:5060", "127.0.0.1:5090");
+    world.receive(carol.at, carol.listener, &carol.request("INVITE", "", SDP));
     world.expect(carol.at, "SIP/2.0 100");
     let invite = world.expect(BOB, "INVITE");
     world.receive(BOB, CORE, &respond(&invite, "200 OK", "bc", BOB_CONTACT, SDP));
     carol.learn(&world.expect(carol.at, "SIP/2.0 200"));
-    world.receive(carol.at, carol.door, &carol.request("ACK", "", ""));
+    world.receive(carol.at, carol.listener, &carol.request("ACK", "", ""));
     world.expect(BOB, "ACK");
     world.configure(SITE);
     assert_eq!(world.metric("ssc_calls_torn_down_total"), 1);

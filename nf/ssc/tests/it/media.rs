@@ -484,10 +484,10 @@ fn a_call_without_media_ends_where_the_configuration_says_so() {
         media.pump(&mut world);
         assert_eq!(world.metric("media_timed_out_total"), 1);
         if ends {
-            for (at, door) in [(ALICE, ACCESS), (BOB, CORE)] {
+            for (at, listener) in [(ALICE, ACCESS), (BOB, CORE)] {
                 let bye = world.expect(at, "BYE");
                 assert!(bye.contains("no media came"), "{bye}");
-                world.receive(at, door, &respond(&bye, "200 OK", "", "", ""));
+                world.receive(at, listener, &respond(&bye, "200 OK", "", "", ""));
             }
         } else {
             world.end(&mut alice);

@@ -99,7 +99,7 @@ fn calls_in_progress_and_emergency_calls_cross_an_overload() {
     world.receive(ALICE, ACCESS, &Caller::new("liar").request("INVITE", priority, SDP));
     world.expect(ALICE, "SIP/2.0 503");
     let mut trusted = Caller::new("ets");
-    (trusted.at, trusted.door) = (BOB, CORE);
+    (trusted.at, trusted.listener) = (BOB, CORE);
     world.receive(BOB, CORE, &trusted.request("INVITE", priority, SDP));
     world.expect(BOB, "SIP/2.0 100");
 }

@@ -128,10 +128,10 @@ impl Server {
             self.world.controller.waited(self.world.now, delay);
             match what {
                 Coming::New(from, text) => self.world.receive(from, ACCESS, &text),
-                Coming::Inside(from, door, text) => {
+                Coming::Inside(from, listener, text) => {
                     self.inside_max = self.inside_max.max(delay);
                     self.free += MESSAGE;
-                    self.world.receive(from, door, &text);
+                    self.world.receive(from, listener, &text);
                 }
             }
             self.follow();

@@ -67,7 +67,7 @@ fn a_call_for_a_subscriber_goes_to_where_he_registered_from() {
     let contact = header(&forwarded, "Contact").trim_start_matches('<').split('>').next().unwrap();
     for (n, target) in [contact, "sip:alice@example.com"].into_iter().enumerate() {
         let mut core = Caller::new(&format!("in{n}"));
-        (core.at, core.door, core.target) = (BOB, CORE, target.to_owned());
+        (core.at, core.listener, core.target) = (BOB, CORE, target.to_owned());
         world.receive(BOB, CORE, &core.request("INVITE", "", SDP));
         world.expect(BOB, "SIP/2.0 100");
         world.expect(ALICE, "INVITE sip:alice@10.0.0.1:5062 SIP/2.0");

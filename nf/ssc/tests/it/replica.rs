@@ -186,15 +186,15 @@ fn first<'a>(text: &'a str, name: &str) -> &'a str {
     header(text, name).split(';').next().unwrap()
 }
 
-/// The door for TLS; where a phone's connections come from before a takeover and after it.
-const TLS_DOOR: &str = "127.0.0.1:5061";
+/// The listener for TLS; where a phone's connections come from before a takeover and after it.
+const TLS_LISTENER: &str = "127.0.0.1:5061";
 const BEFORE: &str = "10.0.0.1:40001";
 const AFTER: &str = "10.0.0.1:40002";
 
 /// A pair with a call of a phone that is registered over TLS; the INVITE as Bob got it.
 fn over_tls() -> (Pair, Caller, String) {
-    let door = format!("\"tls:{TLS_DOOR}\"]\ntls = {{ certificate = \"c\", key = \"k\" }}");
-    let site = SITE.replacen("\"tcp:127.0.0.1:5060\"]", &door, 1);
+    let listener = format!("\"tls:{TLS_LISTENER}\"]\ntls = {{ certificate = \"c\", key = \"k\" }}");
+    let site = SITE.replacen("\"tcp:127.0.0.1:5060\"]", &listener, 1);
     let mut pair = Pair::new(&site);
     let mut alice = Caller::new("tls");
     let world = &mut pair.active;
@@ -211,8 +211,8 @@ fn over_tls() -> (Pair, Caller, String) {
 
 /// A message of the phone over its connection from there.
 fn say(world: &mut World, from: &str, text: &str) {
-    let (local, remote) = (TLS_DOOR.parse().unwrap(), from.parse().unwrap());
-    let flow = Flow::to(world.port(TLS_DOOR, Transport::Tls), Transport::Tls, local, remote);
+    let (local, remote) = (TLS_LISTENER.parse().unwrap(), from.parse().unwrap());
+    let flow = Flow::to(world.port(TLS_LISTENER, Transport::Tls), Transport::Tls, local, remote);
     let flow = Flow { conn: ConnId(u32::from(remote.port())), ..flow };
     world.receive_on(flow, &text.replace("SIP/2.0/UDP", "SIP/2.0/TLS"));
 }

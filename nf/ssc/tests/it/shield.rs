@@ -138,10 +138,10 @@ fn trusted_realms_next_hops_and_listed_prefixes_pass_whatever_the_rate() {
     let site = guarded() + "trusted = [\"10.7.0.0/16\"]\n";
     let mut world = World::new(&site);
     for n in 0..500 {
-        for (from, door) in
+        for (from, listener) in
             [(BOB, CORE), (BACKUP, CORE), (ALICE, ACCESS), ("10.7.1.1:5060", ACCESS)]
         {
-            world.receive(from, door, &register("peer", from, n));
+            world.receive(from, listener, &register("peer", from, n));
         }
     }
     assert_eq!(world.metric("ssc_messages_received_total"), 2_000);

@@ -60,9 +60,9 @@ struct Soak {
 }
 
 impl Soak {
-    fn feed(&mut self, from: &str, door: &str, text: &str) {
+    fn feed(&mut self, from: &str, listener: &str, text: &str) {
         if !self.dice.lost() {
-            self.world.receive(from, door, text);
+            self.world.receive(from, listener, text);
         }
     }
 
@@ -185,8 +185,8 @@ impl Soak {
             due.extend(repeat(&mut callee.answer, now).map(|text| (BOB, CORE, text)));
         }
         due.sort(); // a map's order is no seed's
-        for (from, door, text) in due {
-            self.feed(from, door, &text);
+        for (from, listener, text) in due {
+            self.feed(from, listener, &text);
         }
     }
 

@@ -115,7 +115,7 @@ fn in_an_attended_transfer_replaces_names_the_dialog_that_its_receiver_knows() {
     world.expect(ALICE, "SIP/2.0 202");
     // Bob does as he was told; his INVITE goes straight to Carol.
     let mut bob = Caller::new("three");
-    (bob.at, bob.door, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
+    (bob.at, bob.listener, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
     let replaces = format!("Replaces: {call_id};to-tag=c1;from-tag={ours}\r\n");
     let more = format!("Require: replaces\r\n{replaces}");
     world.receive(BOB, CORE, &bob.request("INVITE", &more, SDP));
@@ -163,7 +163,7 @@ fn two_calls(world: &mut World) -> (Caller, String, String) {
 /// Bob's INVITE to Carol with that line.
 fn to_carol(call_id: &str, line: &str) -> String {
     let mut bob = Caller::new(call_id);
-    (bob.at, bob.door, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
+    (bob.at, bob.listener, bob.target) = (BOB, CORE, "sip:carol@127.0.0.1:5070".into());
     bob.request("INVITE", line, SDP)
 }
 

@@ -75,18 +75,18 @@ impl Site for Toy {
     }
 
     fn listen_addresses(&self) -> Vec<ListenAddress> {
-        let door = |path: String, text: &str| ListenAddress {
+        let listen_address = |path: String, text: &str| ListenAddress {
             path,
             datagram: text.starts_with("udp:"),
             address: text.get(4..).and_then(|it| it.parse().ok()).unwrap_or(NOWHERE),
         };
-        let mut doors = vec![door("oam.listen".into(), &self.oam.listen)];
+        let mut listen_addresses = vec![listen_address("oam.listen".into(), &self.oam.listen)];
         for (at, ssc) in self.ssc.iter().enumerate() {
             for (n, listen) in ssc.listen.iter().enumerate() {
-                doors.push(door(format!("ssc[{at}].listen[{n}]"), listen));
+                listen_addresses.push(listen_address(format!("ssc[{at}].listen[{n}]"), listen));
             }
         }
-        doors
+        listen_addresses
     }
 }
 

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 const NANOS: u64 = 1_000_000_000;
-/// Values of a door.
+/// Values of a listener.
 const POLICED: u32 = 1;
 const TRUSTS: u32 = 2;
 /// Different fates of frames; see [`Count`].
 pub const COUNTS: usize = 7;
 
 /// `struct target` but for the interface: address, port in network order, protocol, zero.
-pub(super) type DoorKey = [u8; 20];
+pub(super) type ListenerKey = [u8; 20];
 
-/// What became of a frame towards a door: index into [`crate::filter::Filter::counts`]. Frames of
-/// connections that stand, and to doors that trust everybody, are not counted.
+/// What became of a frame towards a listener: index into [`crate::filter::Filter::counts`]. Frames
+/// of connections that stand, and to listeners that trust everybody, are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Count {
@@ -59,13 +59,13 @@ pub struct Rates {
     pub source: Rate,
     /// All together: datagrams.
     pub datagrams: Rate,
-    /// All together: SYNs towards doors, and as many towards other ports of their addresses.
+    /// All together: SYNs towards listeners, and as many towards other ports of their addresses.
     pub syns: Rate,
     /// All together: echo requests.
     pub echoes: Rate,
 }
 
-/// What carries the bytes of a door.
+/// What carries the bytes of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Protocol {
@@ -77,7 +77,7 @@ pub enum Protocol {
 
 /// Something that we listen at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Door {
+pub struct Listener {
     /// An address of this machine, no wildcard.
     pub address: IpAddr,
     /// Its port.
@@ -95,7 +95,7 @@ pub(super) fn rules(rates: &Rates, secret: [u64; 2], trusted: usize) -> [u8; 40]
 }
 
 /// The buckets that all sources share, full, in the order of `enum shared`; so many syns go to
-/// doors, and as many elsewhere.
+/// listeners, and as many elsewhere.
 pub(super) fn shared_buckets(rates: &Rates) -> [[u8; 24]; 4] {
     [rates.datagrams, rates.syns, rates.syns, rates.echoes].map(|rate| {
         let [interval, span] = rate.words();
@@ -118,26 +118,26 @@ pub(crate) fn octets(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// The doors, and each address that one is at; an address trusts when all of its doors do.
-pub(super) fn doors(doors: &[Door]) -> BTreeMap<DoorKey, u32> {
+/// The listeners, and each address that one is at; an address trusts when all of its listeners do.
+pub(super) fn listeners(listeners: &[Listener]) -> BTreeMap<ListenerKey, u32> {
     let mut wanted = BTreeMap::new();
-    for door in doors {
-        let value = if door.trusts { TRUSTS } else { POLICED };
+    for listener in listeners {
+        let value = if listener.trusts { TRUSTS } else { POLICED };
         let mut key = [0; 20];
-        key[..16].copy_from_slice(&octets(door.address));
+        key[..16].copy_from_slice(&octets(listener.address));
         let at_address = wanted.entry(key).or_insert(value);
         *at_address = value.min(*at_address);
-        key[16..18].copy_from_slice(&door.port.to_be_bytes());
-        key[18] = door.protocol as u8;
+        key[16..18].copy_from_slice(&listener.port.to_be_bytes());
+        key[18] = listener.protocol as u8;
         wanted.insert(key, value);
     }
     wanted
 }
 
-/// The door of an interface.
-pub(super) fn target(door: &DoorKey, interface: u32) -> Target {
+/// The listener of an interface.
+pub(super) fn target(listener: &ListenerKey, interface: u32) -> Target {
     let mut target = [0; 24];
-    target[..20].copy_from_slice(door);
+    target[..20].copy_from_slice(listener);
     target[20..].copy_from_slice(&interface.to_ne_bytes());
     target
 }

@@ -37,13 +37,14 @@ fn filter() -> Filter {
 
 fn another() -> Filter {
     let mut filter = Filter::load(rates()).unwrap();
-    let door = |address: IpAddr, port, protocol, trusts| Door { address, port, protocol, trusts };
+    let listener =
+        |address: IpAddr, port, protocol, trusts| Listener { address, port, protocol, trusts };
     filter
-        .set_doors(&[
-            door(OURS.into(), 5060, Protocol::Udp, false),
-            door(OURS.into(), 5060, Protocol::Tcp, false),
-            door(OURS_6.into(), 5060, Protocol::Udp, false),
-            door(CORE.into(), 5060, Protocol::Udp, true),
+        .set_listeners(&[
+            listener(OURS.into(), 5060, Protocol::Udp, false),
+            listener(OURS.into(), 5060, Protocol::Tcp, false),
+            listener(OURS_6.into(), 5060, Protocol::Udp, false),
+            listener(CORE.into(), 5060, Protocol::Udp, true),
         ])
         .unwrap();
     filter.attach(1).unwrap();
@@ -115,7 +116,7 @@ fn a_source_has_its_own_budget_and_all_have_one_together() {
 }
 
 #[test]
-fn what_does_not_go_to_a_door_passes() {
+fn what_does_not_go_to_a_listener_passes() {
     let mut filter = filter();
     let frames = [
         udp(THEIRS, OURS, 5061),
@@ -213,12 +214,12 @@ fn what_hides_its_ports_counts_as_a_datagram() {
 }
 
 #[test]
-fn doors_come_and_go_and_rates_change() {
+fn listeners_come_and_go_and_rates_change() {
     let mut filter = filter();
-    filter.set_doors(&[]).unwrap();
+    filter.set_listeners(&[]).unwrap();
     assert_eq!(passed(&mut filter, (0..30).map(|_| udp(THEIRS, OURS, 5060))), 30);
     let (address, port, protocol) = (OURS.into(), 5060, Protocol::Udp);
-    filter.set_doors(&[Door { address, port, protocol, trusts: false }]).unwrap();
+    filter.set_listeners(&[Listener { address, port, protocol, trusts: false }]).unwrap();
     filter.set_rates(Rates { source: Rate { per_s: 1, burst: 7 }, ..rates() }).unwrap();
     assert_eq!(passed(&mut filter, (0..30).map(|_| udp(THEIRS, OURS, 5060))), 7);
 }
@@ -231,12 +232,13 @@ fn an_interface_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn two_fences_have_doors_sources_and_budgets_of_their_own() {
+fn two_fences_have_listeners_sources_and_budgets_of_their_own() {
     let mut one = filter();
     let mut other = another();
-    assert!(other.standing.is_empty(), "the first has these doors");
-    let door = |port| Door { address: OURS.into(), port, protocol: Protocol::Udp, trusts: false };
-    other.set_doors(&[door(5070)]).unwrap();
+    assert!(other.standing.is_empty(), "the first has these listeners");
+    let listener =
+        |port| Listener { address: OURS.into(), port, protocol: Protocol::Udp, trusts: false };
+    other.set_listeners(&[listener(5070)]).unwrap();
     one.know(THEIRS.into(), None).unwrap();
     other.block(stranger(1).into(), LONG).unwrap();
     other.set_trusted(&[(stranger(7).into(), 32)]).unwrap();
@@ -252,13 +254,13 @@ fn two_fences_have_doors_sources_and_budgets_of_their_own() {
     assert_eq!(counts.map(|it| it[Count::Known as usize]), [9, 9]);
     assert_eq!(counts.map(|it| it[Count::Blacklisted as usize]), [0, 18]);
     drop(other);
-    assert_eq!(passed(&mut one, to(stranger(1), 5070)), 9, "no door there");
+    assert_eq!(passed(&mut one, to(stranger(1), 5070)), 9, "no listener there");
     assert_eq!(passed(&mut one, to(stranger(2), 5060)), 4);
     let mut third = another();
     assert_eq!(third.counts().unwrap(), [0; COUNTS], "whoever had the number before");
     drop(one);
-    assert_eq!(passed(&mut third, to(stranger(3), 5060)), 9, "the doors are free");
-    third.set_doors(&[door(5060)]).unwrap();
+    assert_eq!(passed(&mut third, to(stranger(3), 5060)), 9, "the listeners are free");
+    third.set_listeners(&[listener(5060)]).unwrap();
     assert_eq!(passed(&mut third, to(stranger(3), 5060)), 4);
 }
 

@@ -1,7 +1,7 @@
-//! The other side of a door: a channel by which packets come up and go down.
+//! The other side of a packet channel: by it packets come up and go down.
 
 use super::rings::{Far, Geometry, Shed};
-use crate::door::PACKETS_LABEL;
+use crate::control_listener::PACKETS_LABEL;
 use crate::ipc::{self, Reply, Request};
 use crate::launch::Launch;
 use crate::stream::{Lost, Stream};
@@ -16,11 +16,11 @@ use std::time::Duration;
 /// Packets of each ring that one call takes.
 const PACKETS_MAX: u16 = 64;
 
-/// Descriptors of a door.
+/// Descriptors of a packet channel.
 const GIVEN: usize = 3;
 
 /// The way to a forwarder's packets. The first message of the channel is the forwarder's
-/// [`Reply::Door`]; packets come and go after it.
+/// [`Reply::PacketChannel`]; packets come and go after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToPackets {
     /// Where the forwarder's socket is.
@@ -45,7 +45,7 @@ impl ToPackets {
 
 impl Connect for ToPackets {
     fn connect(&self) -> Result<Box<dyn Channel>, Absent> {
-        let far = PacketChannel::new(self);
+        let far = FarChannel::new(self);
         let failed = |lost: Lost| {
             Absent::Failed(format!("the forwarder at {}: {lost}", self.socket.display()))
         };
@@ -54,7 +54,7 @@ impl Connect for ToPackets {
 }
 
 /// A channel that carries packets.
-struct PacketChannel {
+struct FarChannel {
     stream: Stream,
     /// The socket, and what is rung when packets come.
     poll: Poll,
@@ -64,12 +64,12 @@ struct PacketChannel {
     far: Option<Far>,
 }
 
-impl PacketChannel {
+impl FarChannel {
     fn new(to: &ToPackets) -> Result<Self, Lost> {
         let mut stream = Stream::new(unix_socket::connect(&to.socket)?)?;
         let poll = Poll::new()?;
         poll.add(&stream, 0, Interest::Read)?;
-        let request = Request::Door { classes: to.classes.clone(), epoch: to.epoch };
+        let request = Request::PacketChannel { classes: to.classes.clone(), epoch: to.epoch };
         let request = if to.keys.is_none() {
             stream.send(&request)?;
             None
@@ -83,14 +83,14 @@ impl PacketChannel {
     fn messages(&mut self, take: &mut dyn FnMut(Came<'_>)) -> Result<(), String> {
         let over = self.stream.fill_beside(&mut self.beside).map_err(|lost| lost.to_string());
         if self.beside.len() > GIVEN {
-            return Err("more descriptors than a door has".to_owned());
+            return Err("more descriptors than a packet channel has".to_owned());
         }
         while let Some(message) = self.stream.next_message().map_err(|lost| lost.to_string())? {
             let Ok(Some((reply, _))) = ipc::read::<Reply>(message) else {
                 return Err("not a message".to_owned());
             };
             match reply {
-                Reply::Door { ups, log2_size, cell } => {
+                Reply::PacketChannel { ups, log2_size, cell } => {
                     take(Came::Message(message));
                     self.join(Geometry { ups, log2_size, cell })?;
                 }
@@ -114,7 +114,7 @@ impl PacketChannel {
 
     fn join(&mut self, geometry: Geometry) -> Result<(), String> {
         let given = <[OwnedFd; GIVEN]>::try_from(std::mem::take(&mut self.beside));
-        let given = given.map_err(|_| "no memory came with the door".to_owned())?;
+        let given = given.map_err(|_| "no memory came with the packet channel".to_owned())?;
         let far = Far::join(geometry, &given).and_then(|far| {
             self.poll.add(&far, 1, Interest::Read)?;
             Ok(far)
@@ -124,7 +124,7 @@ impl PacketChannel {
     }
 }
 
-impl Channel for PacketChannel {
+impl Channel for FarChannel {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
     }

@@ -1,4 +1,4 @@
-//! The memory of a door for packets between a forwarder and a function's process: rings, one up for
+//! The memory of a packet channel between a forwarder and a function's process: rings, one up for
 //! each worker and one down, whose records have what is known of a packet.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //! ```
 //! The forwarder makes the memory and says by [`Geometry`] what it looks like. Neither side
 //! believes the other: what is read is copied out once and then looked at, places are those of a
-//! side's own counting, and a ring that cannot be so closes the door ([`Corrupt`]).
+//! side's own counting, and a ring that cannot be so closes the packet channel ([`Corrupt`]).
 //!
 //! Each class of packets up has its share of every ring, and the shares together are no more than
 //! the ring: a class that is not taken in time sheds its own packets and no other's. Within a share
@@ -23,7 +23,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Classes of a door at most.
+/// Classes of a packet channel at most.
 pub const CLASSES_MAX: usize = 64;
 /// Rings up at most.
 pub const UPS_MAX: u16 = 32;
@@ -70,7 +70,7 @@ pub enum Shed {
     RingFull,
     /// It is longer than a cell.
     TooLong,
-    /// The other side wrote what cannot be: the door closes.
+    /// The other side wrote what cannot be: the packet channel closes.
     Corrupt(Corrupt),
 }
 
@@ -89,7 +89,7 @@ impl Shed {
     }
 }
 
-/// The other side wrote what cannot be: the door closes.
+/// The other side wrote what cannot be: the packet channel closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Corrupt {
     /// More records wait than the ring has.
@@ -283,7 +283,7 @@ impl Up {
     /// Lets the reader see what was pushed.
     ///
     /// # Errors
-    /// Waking it takes too long: the door closes.
+    /// Waking it takes too long: the packet channel closes.
     pub fn publish(&mut self) -> Result<(), Corrupt> {
         if std::mem::take(&mut self.has_written) {
             self.lane.wakes()?;
@@ -305,7 +305,7 @@ impl Down {
     /// Takes at most so many packets; how many there were.
     ///
     /// # Errors
-    /// The other side wrote what cannot be: the door closes.
+    /// The other side wrote what cannot be: the packet channel closes.
     pub fn receive(
         &mut self,
         most: u16,
@@ -338,7 +338,7 @@ impl Down {
     /// The worker is awake: it looks by itself.
     ///
     /// # Errors
-    /// Being woken takes too long: the door closes.
+    /// Being woken takes too long: the packet channel closes.
     pub fn rise(&mut self) -> Result<(), Corrupt> {
         self.lane.ring.want_interrupts(false);
         self.lane.ring.interrupts().forget();
@@ -389,7 +389,7 @@ impl Far {
     /// Takes at most so many packets of each ring. When more wait, [`Far::as_fd`] stays readable.
     ///
     /// # Errors
-    /// The forwarder wrote what cannot be: the door closes.
+    /// The forwarder wrote what cannot be: the packet channel closes.
     pub fn receive(
         &mut self,
         most: u16,
@@ -502,7 +502,7 @@ impl Rings {
 }
 
 /// The bell of this process. The kernel takes tens of milliseconds to undo one (io_destroy(2)),
-/// which no worker and no shard has when a door closes.
+/// which no worker and no shard has when a packet channel closes.
 fn the_bell() -> io::Result<Arc<Bell>> {
     static BELL: Mutex<Option<Arc<Bell>>> = Mutex::new(None);
     let mut bell = BELL.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,7 +23,7 @@ fn led(socket: &Path, keys: Option<&Keys>, epoch: u64) -> (Control, Result<(), S
     (control, answer)
 }
 
-fn door(socket: &Path, keys: Option<&Keys>, epoch: u64) -> Far {
+fn channel(socket: &Path, keys: Option<&Keys>, epoch: u64) -> Far {
     let classes = vec![("other".to_owned(), 100)];
     let (socket, keys) = (socket.to_owned(), keys.cloned());
     Far::by(&ToPackets { socket, keys, classes, epoch: Some(epoch) })
@@ -83,7 +83,7 @@ fn the_control_of_a_later_epoch_leads_and_programs_of_an_earlier_one_change_noth
 }
 
 #[test]
-fn doors_are_those_of_the_epoch_that_leads() {
+fn packet_channels_are_those_of_the_epoch_that_leads() {
     let world = World::with(Some(key()));
     let keys = key();
     let keys = Some(&keys);
@@ -91,17 +91,17 @@ fn doors_are_those_of_the_epoch_that_leads() {
     let (_sixth, answer) = led(&world.socket, keys, 6);
     assert_eq!(answer, Ok(()));
     assert_eq!(
-        door(&world.socket, keys, 7).ends(),
+        channel(&world.socket, keys, 7).ends(),
         "epoch 6 leads, and this control is of epoch 7",
         "none before its control"
     );
-    let mut before = door(&world.socket, keys, 6).opens();
+    let mut before = channel(&world.socket, keys, 6).opens();
     let (mut seventh, answer) = led(&world.socket, keys, 7);
     assert_eq!(answer, Ok(()));
     assert_eq!(before.ends(), "epoch 7 leads, and this control is of epoch 6");
-    let late = door(&world.socket, keys, 6).ends();
+    let late = channel(&world.socket, keys, 6).ends();
     assert_eq!(late, "epoch 7 leads, and this control is of epoch 6");
-    let mut far = door(&world.socket, keys, 7).opens();
+    let mut far = channel(&world.socket, keys, 7).opens();
     peer.sends_to([10, 0, 0, 1], 0, 99, 1);
     awaited("the packet", || {
         far.look().unwrap();

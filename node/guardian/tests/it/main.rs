@@ -165,5 +165,5 @@ fn words_are_read_as_they_were_written_and_others_are_none() {
     assert_eq!(Word::Hold(0, 0, long).write(), None);
     let many = vec![route(four, Carrier::Udp); ROUTES_MAX + 1];
     assert_eq!(Word::Hold(0, 0, LastWord { octets: Vec::new(), routes: many }).write(), None);
-    const { assert!(HELD_MAX >= 65_536, "as many as associations of a doorway") };
+    const { assert!(HELD_MAX >= 65_536, "as many as associations of an endpoint") };
 }

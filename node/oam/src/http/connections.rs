@@ -1,5 +1,5 @@
-//! The door of the API: connections with a place each, and time-outs on all that a peer may draw
-//! out.
+//! The listener of the API: connections with a place each, and time-outs on all that a peer may
+//! draw out.
 //!
 //! ```text
 //!   accept    a place, at once; none free: the oldest connection without a token, of the

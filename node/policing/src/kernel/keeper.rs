@@ -3,7 +3,7 @@
 use super::{FilterSpec, KernelMetric, KernelRow, Wish};
 use crate::Change;
 use driver::Interface;
-use driver::filter::{COUNTS, Count, Door, Filter, Mode};
+use driver::filter::{COUNTS, Count, Filter, Listener, Mode};
 use event::{MetricCells, Metrics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -127,7 +127,7 @@ impl Keeper {
             self.filter = Some(self.load(spec).map_err(|error| error.to_string())?);
         }
         let Some(filter) = &mut self.filter else { return Ok(()) };
-        filter.set_doors(&doors(spec, &interfaces)).map_err(|error| error.to_string())?;
+        filter.set_listeners(&listeners(spec, &interfaces)).map_err(|error| error.to_string())?;
         let gone: Vec<u32> =
             self.places.keys().filter(|index| !wanted.contains_key(*index)).copied().collect();
         for index in gone {
@@ -244,25 +244,25 @@ fn prefixes(spec: &FilterSpec) -> Vec<(IpAddr, u8)> {
     spec.trusted.iter().map(crate::Prefix::parts).collect()
 }
 
-/// Whether all doors are on loopback.
+/// Whether all listeners are on loopback.
 fn are_local(spec: &FilterSpec) -> bool {
-    spec.doors.iter().all(|door| door.listen.ip().to_canonical().is_loopback())
+    spec.listeners.iter().all(|listener| listener.listen.ip().to_canonical().is_loopback())
 }
 
-/// Whether an address is one that a door listens at.
+/// Whether an address is one that a listener listens at.
 fn is_at(listen: IpAddr, address: IpAddr) -> bool {
     listen == address || (listen.is_unspecified() && listen.is_ipv4() == address.is_ipv4())
 }
 
 /// The interfaces that it shall stand before: the named ones, or those that carry an address of
-/// a door or will; never loopback, whose frames come from this machine.
+/// a listener or will; never loopback, whose frames come from this machine.
 fn wanted(spec: &FilterSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> {
     let carries = |interface: &&Interface| {
         let has = |listen| interface.addresses.iter().any(|&address| is_at(listen, address));
         let is_named = spec.interfaces.contains(&interface.name);
         let is_found = || {
             spec.awaited.contains(&interface.name)
-                || spec.doors.iter().any(|door| has(door.listen.ip()))
+                || spec.listeners.iter().any(|listener| has(listener.listen.ip()))
         };
         !interface.is_loopback && (is_named || (spec.interfaces.is_empty() && is_found()))
     };
@@ -270,21 +270,21 @@ fn wanted(spec: &FilterSpec, interfaces: &[Interface]) -> BTreeMap<u32, String> 
     found.map(|interface| (interface.index, interface.name.clone())).collect()
 }
 
-/// The doors, wildcards spread over the addresses of this machine.
-fn doors(spec: &FilterSpec, interfaces: &[Interface]) -> Vec<Door> {
+/// The listeners, wildcards spread over the addresses of this machine.
+fn listeners(spec: &FilterSpec, interfaces: &[Interface]) -> Vec<Listener> {
     let own = || interfaces.iter().filter(|one| !one.is_loopback).flat_map(|one| &one.addresses);
-    let mut doors = Vec::new();
-    for door in &spec.doors {
-        let listen = door.listen.ip();
-        let (port, protocol, trusts) = (door.listen.port(), door.protocol, door.trusts);
-        let made = |address| Door { address, port, protocol, trusts };
+    let mut listeners = Vec::new();
+    for listener in &spec.listeners {
+        let listen = listener.listen.ip();
+        let (port, protocol, trusts) = (listener.listen.port(), listener.protocol, listener.trusts);
+        let made = |address| Listener { address, port, protocol, trusts };
         if listen.is_unspecified() {
-            doors.extend(own().filter(|&&address| is_at(listen, address)).copied().map(made));
+            listeners.extend(own().filter(|&&address| is_at(listen, address)).copied().map(made));
         } else {
-            doors.push(made(listen));
+            listeners.push(made(listen));
         }
     }
-    doors
+    listeners
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
 
     fn spec(listen: &[&str], interfaces: &[&str]) -> FilterSpec {
         let rate = Rate { per_s: 1, burst: 1 };
-        let door = |text: &&str| super::super::FilterDoor {
+        let listener = |text: &&str| super::super::FilterListener {
             listen: text.parse().unwrap(),
             protocol: Protocol::Udp,
             trusts: false,
@@ -309,7 +309,7 @@ mod tests {
             wish: Wish::Auto,
             interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
             awaited: Vec::new(),
-            doors: listen.iter().map(door).collect(),
+            listeners: listen.iter().map(listener).collect(),
             trusted: Vec::new(),
             rates: Rates { source: rate, datagrams: rate, syns: rate, echoes: rate },
         }
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn interfaces_are_found_by_the_addresses_of_the_doors_and_never_loopback() {
+    fn interfaces_are_found_by_the_addresses_of_the_listeners_and_never_loopback() {
         assert_eq!(numbers(&spec(&["192.0.2.1:5060"], &[])), [2]);
         assert_eq!(numbers(&spec(&["0.0.0.0:5060"], &[])), [2, 3]);
         assert_eq!(numbers(&spec(&["[::]:5060"], &[])), [2]);
@@ -340,9 +340,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_is_a_door_at_every_address() {
-        let found = doors(&spec(&["0.0.0.0:5060", "192.0.2.9:5070"], &[]), &machine());
-        let found: Vec<_> = found.iter().map(|door| (door.address, door.port)).collect();
+    fn a_wildcard_is_a_listener_at_every_address() {
+        let found = listeners(&spec(&["0.0.0.0:5060", "192.0.2.9:5070"], &[]), &machine());
+        let found: Vec<_> =
+            found.iter().map(|listener| (listener.address, listener.port)).collect();
         let at = |text: &str, port| (text.parse::<IpAddr>().unwrap(), port);
         assert_eq!(
             found,
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn doors_on_loopback_need_no_kernel_unless_it_is_required() {
+    fn listeners_on_loopback_need_no_kernel_unless_it_is_required() {
         let mut keeper = Keeper::new(Arc::default());
         keeper.configure(spec(&["127.0.0.1:5060"], &[])).unwrap();
         assert_eq!((keeper.row().why, keeper.filter.is_none()), (None, true));

@@ -3,7 +3,7 @@
 
 use crate::field::{FAR_MAC, Field, NEAR_MAC};
 use driver::Redirect;
-use driver::filter::{Count, Door, Filter, Protocol, Rate, Rates};
+use driver::filter::{Count, Filter, Listener, Protocol, Rate, Rates};
 use driver::link::interface;
 use graph::{Pool, STRIDE};
 use ports::xdp::{ENTRIES, Umem, XdpPort};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const UDP: u8 = 17;
-/// Where the fence has a door, what the target's port has, and where neither is.
+/// Where the fence has a listener, what the target's port has, and where neither is.
 const FENCED: u16 = 5060;
 const ROUTED: u16 = 7000;
 const OTHER: u16 = 7001;
@@ -84,7 +84,7 @@ fn fence() -> Filter {
     let rates = Rates { source: rate(BURST), datagrams: many, syns: many, echoes: many };
     let mut fence = Filter::load(rates).unwrap();
     let (address, protocol) = (IpAddr::from(OURS), Protocol::Udp);
-    fence.set_doors(&[Door { address, port: FENCED, protocol, trusts: false }]).unwrap();
+    fence.set_listeners(&[Listener { address, port: FENCED, protocol, trusts: false }]).unwrap();
     fence.attach(interface("near0").unwrap()).unwrap();
     fence
 }
@@ -376,7 +376,7 @@ fn two_processes_share_an_interface_and_one_that_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn doors_of_a_fence_whose_process_is_killed_are_none_and_another_takes_them() {
+fn listeners_of_a_fence_whose_process_is_killed_are_none_and_another_takes_them() {
     let mut world = World::new("xdp-killed");
     let mut owners = Owners { whole: Some(Host::whole()), ..Owners::default() };
     let other = Other::start(&world, "fence");

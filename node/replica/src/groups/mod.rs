@@ -80,14 +80,18 @@ struct Voting {
     /// As which of two nodes it knows this one.
     name: Name,
     votes: Votes,
-    door: Mutex<Verifier>,
+    verifier: Mutex<Verifier>,
 }
 
 impl Voting {
     fn new(cluster: u64, keys: Option<&Keys>, name: Name, at: SocketAddr) -> io::Result<Self> {
         let [voter, ..] = lives(&driver::random()?);
-        let (seal, door) = guard(keys, cluster, End::Node(name), End::Arbiter, voter);
-        Ok(Self { name, votes: Votes::new(at, seal, cluster, name)?, door: Mutex::new(door) })
+        let (seal, verifier) = guard(keys, cluster, End::Node(name), End::Arbiter, voter);
+        Ok(Self {
+            name,
+            votes: Votes::new(at, seal, cluster, name)?,
+            verifier: Mutex::new(verifier),
+        })
     }
 }
 
@@ -101,7 +105,7 @@ struct Shared {
     clock: Clock,
     socket: UdpSocket,
     ways: RwLock<Ways>,
-    doors: Mutex<BTreeMap<NodeId, Verifier>>,
+    verifiers: Mutex<BTreeMap<NodeId, Verifier>>,
     arbiter: RwLock<Option<Arc<Voting>>>,
     inner: Mutex<Inner>,
     /// The heartbeats that the thread sent last.
@@ -156,7 +160,7 @@ impl Groups {
             clock,
             socket,
             ways: RwLock::default(),
-            doors: Mutex::default(),
+            verifiers: Mutex::default(),
             arbiter: RwLock::default(),
             inner: Mutex::new(Inner { cluster, orders, late, backlog }),
             pulse: Mutex::default(),
@@ -235,7 +239,7 @@ impl Groups {
     /// Who says whether this node may speak for a group.
     #[must_use]
     pub fn authority(&self) -> Arc<dyn Authority> {
-        Arc::new(Doorkeeper(Arc::clone(&self.shared)))
+        Arc::new(MemberAuthority(Arc::clone(&self.shared)))
     }
 
     /// Ends: the node is silent from now on.
@@ -262,9 +266,9 @@ impl Drop for Groups {
     }
 }
 
-struct Doorkeeper(Arc<Shared>);
+struct MemberAuthority(Arc<Shared>);
 
-impl Authority for Doorkeeper {
+impl Authority for MemberAuthority {
     fn may_speak(&self, group: GroupId) -> bool {
         let lease = self.0.leases.get(usize::from(group.0));
         lease.is_some_and(|lease| self.0.clock.now_ns() < lease.load(Relaxed))
@@ -371,7 +375,7 @@ impl Shared {
     /// Takes the addresses of nodes; those that were known keep their seals.
     fn reach(&self, places: Vec<Place>) {
         // In the order in which who hears a datagram takes the two.
-        let mut doors = lock(&self.doors);
+        let mut verifiers = lock(&self.verifiers);
         let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
         let nodes: BTreeSet<NodeId> = places.iter().map(|(node, ..)| *node).collect();
         for (node, at, life) in places {
@@ -380,12 +384,12 @@ impl Shared {
                 continue;
             }
             let (own, pair) = (End::Member(NodeId(self.config.node)), self.config.cluster.into());
-            let (seal, door) = guard(self.keys.as_ref(), pair, own, End::Member(node), life);
+            let (seal, verifier) = guard(self.keys.as_ref(), pair, own, End::Member(node), life);
             ways.insert(node, (at, seal));
-            doors.insert(node, door);
+            verifiers.insert(node, verifier);
         }
         ways.retain(|node, _| nodes.contains(node));
-        doors.retain(|node, _| nodes.contains(node));
+        verifiers.retain(|node, _| nodes.contains(node));
     }
 
     /// Takes the address of the arbiter, which knows this node by that name.
@@ -522,13 +526,14 @@ impl Shared {
                 let _ = self.socket.set_nonblocking(true);
             }
             let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
-            let mut doors = lock(&self.doors);
+            let mut verifiers = lock(&self.verifiers);
             let node = self.node_at(from);
-            let Some((node, door)) = node.and_then(|it| Some((it, doors.get_mut(&it)?))) else {
+            let Some((node, verifier)) = node.and_then(|it| Some((it, verifiers.get_mut(&it)?)))
+            else {
                 lock(&self.metrics).add(ClusterMetric::Strangers, 1);
                 continue;
             };
-            match door.open(self.now(), &buffer[..length], &mut answer) {
+            match verifier.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.step(self.now(), In::Heard(node, message));
@@ -546,11 +551,11 @@ impl Shared {
     /// Takes what the arbiter has answered.
     fn hear_arbiter(&self, buffer: &mut [u8]) {
         let arbiter = self.arbiter();
-        let Some(Voting { votes, door, .. }) = arbiter.as_deref() else { return };
-        let (mut door, mut answer) = (lock(door), Vec::new());
+        let Some(Voting { votes, verifier, .. }) = arbiter.as_deref() else { return };
+        let (mut verifier, mut answer) = (lock(verifier), Vec::new());
         for _ in 0..ANSWERS_PER_TURN {
             let Some(length) = votes.heard(buffer) else { break };
-            match door.open(self.now(), &buffer[..length], &mut answer) {
+            match verifier.open(self.now(), &buffer[..length], &mut answer) {
                 Ok(message) => {
                     let mut inner = self.patient();
                     inner.step(self.now(), In::Answered(message));

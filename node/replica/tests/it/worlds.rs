@@ -382,8 +382,8 @@ impl World {
             return;
         }
         let Some(home) = &mut self.homes[to] else { return };
-        let door = if from == ARBITER { &mut home.votes.1 } else { &mut home.link.1 };
-        let opened = door.open(self.now, bytes, &mut answer).map(<[u8]>::to_vec);
+        let verifier = if from == ARBITER { &mut home.votes.1 } else { &mut home.link.1 };
+        let opened = verifier.open(self.now, bytes, &mut answer).map(<[u8]>::to_vec);
         if !answer.is_empty() {
             self.send_as_is(to, from, answer);
         }

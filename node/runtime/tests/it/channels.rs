@@ -187,9 +187,9 @@ fn a_question_is_answered_by_another_process_while_the_shard_does_other_things()
     let running = Arc::new(caller(&socket));
     ask(&running, "connect").unwrap();
     sees(&running, &["absent None"]);
-    let door = UnixListener::bind(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
     ask(&running, "connect").unwrap();
-    let (mut far, _) = door.accept().unwrap();
+    let (mut far, _) = listener.accept().unwrap();
     sees(&running, &["absent None", "up"]);
     let asker = Arc::clone(&running);
     let asked = std::thread::spawn(move || ask(&asker, "far how are you"));
@@ -222,10 +222,10 @@ fn a_channel_stands_before_the_first_word_of_the_other_side_comes() {
 fn what_the_other_side_is_slow_to_take_waits_and_a_channel_that_was_hung_up_says_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("far");
-    let door = UnixListener::bind(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
     let running = caller(&socket);
     ask(&running, "connect").unwrap();
-    let (mut far, _) = door.accept().unwrap();
+    let (mut far, _) = listener.accept().unwrap();
     ask(&running, "much").unwrap();
     let mut read = Vec::new();
     let mut part = vec![0; 1 << 20];
@@ -245,10 +245,10 @@ fn what_the_other_side_is_slow_to_take_waits_and_a_channel_that_was_hung_up_says
 fn a_function_that_panics_begins_anew_without_its_channels() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("far");
-    let door = UnixListener::bind(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
     let running = caller(&socket);
     ask(&running, "connect").unwrap();
-    let (mut far, _) = door.accept().unwrap();
+    let (mut far, _) = listener.accept().unwrap();
     sees(&running, &["up"]);
     far.write_all(b"panic\n").unwrap();
     assert_eq!(far.read(&mut [0; 8]).unwrap(), 0, "it is closed");

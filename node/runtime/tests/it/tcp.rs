@@ -161,9 +161,9 @@ fn a_far_end_that_hangs_up_at_once_is_not_called_again_at_once() {
     let (running, events) = launch(spec("127.0.0.1"), Behaviour::default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = listener.local_addr().unwrap();
-    let door = std::thread::spawn(move || listener.accept().map(drop));
+    let accepted = std::thread::spawn(move || listener.accept().map(drop));
     say(&running, 0, remote, &[("transport", "tcp")]);
-    door.join().unwrap().unwrap();
+    accepted.join().unwrap().unwrap();
     assert_ne!(down(&events).0.conn, ConnId(0), "it stood");
     say(&running, 0, remote, &[("transport", "tcp")]);
     assert_eq!(down(&events).0.conn, ConnId(0), "it was not opened again");

@@ -1,4 +1,4 @@
-//! IS-IS of a router: what comes by the door, what time does, what changed.
+//! IS-IS of a router: what comes by the packet channel, what time does, what changed.
 
 pub(crate) mod ask;
 mod reconcile;

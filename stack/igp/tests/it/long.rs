@@ -1,6 +1,6 @@
 //! An LSA that is longer than a packet of the link, and than a cell of the forwarder.
 
-use crate::world::{DOOR, SECOND, World};
+use crate::world::{PACKET_CHANNEL, SECOND, World};
 use igp::ip4::{Head, write};
 use ospf::lsa::{self, Key, LsaType};
 use ospf::packet::{PacketType, Writer};
@@ -28,7 +28,9 @@ fn an_lsa_of_many_octets_is_read_from_the_fragments_that_come_up() {
     let record = PacketRecord { interface: 1, ..PacketRecord::default() };
     for piece in pieces {
         let now = world.now;
-        world.with(0, |it, out| it.step(now, DOOR, ChannelEvent::Packet(record, &piece), out));
+        world.with(0, |it, out| {
+            it.step(now, PACKET_CHANNEL, ChannelEvent::Packet(record, &piece), out)
+        });
     }
     assert_eq!(lsas(&world).as_u64().unwrap(), before + 1);
 }

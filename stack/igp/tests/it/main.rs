@@ -1,4 +1,4 @@
-//! Routers in simulated worlds: doors, packets of IPv4, links and time.
+//! Routers in simulated worlds: packet channels, packets of IPv4, links and time.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod config;

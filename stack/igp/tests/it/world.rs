@@ -1,7 +1,7 @@
 //! Routers joined by links of their forwarders, in virtual time.
 
 use crate::watcher::Watcher;
-use dataplane::PacketDoor;
+use dataplane::PacketChannel;
 use forwarder::ToPackets;
 use igp::config::{Isis, KeyChains, Ospf};
 use igp::ip4::Packet;
@@ -16,9 +16,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 pub const SECOND: Duration = Duration::from_secs(1);
-pub const DOOR: PortId = PortId(2);
+pub const PACKET_CHANNEL: PortId = PortId(2);
 
-/// The class of packets of BFD, which no door has.
+/// The class of packets of BFD, which no packet channel has.
 const BFD: u8 = u8::MAX;
 
 /// A link: its routers with what it costs them, and whether it is of two.
@@ -201,16 +201,16 @@ impl World {
         let classes = self.sections(router).classes();
         let to =
             ToPackets { socket: "/none".into(), keys: None, classes: classes.clone(), epoch: None };
-        let door = PacketDoor::new(self.now, DOOR, to);
+        let channel = PacketChannel::new(self.now, PACKET_CHANNEL, to);
         let function = format!("pe{router}");
         let restarts = Vec::from(if is_restart { &Protocol::ALL[..] } else { &[] });
         let start = Start { now: self.now, random, function, restarts };
-        let mut made = Router::new(start, classes, door);
+        let mut made = Router::new(start, classes, channel);
         let mut out = Effects::default();
         made.tick(self.now, &mut out);
-        assert!(matches!(out.channels[..], [(DOOR, ChannelOrder::Connect(_))]));
-        made.step(self.now, DOOR, ChannelEvent::Up, &mut out);
-        made.step(self.now, DOOR, ChannelEvent::Message(&[]), &mut out);
+        assert!(matches!(out.channels[..], [(PACKET_CHANNEL, ChannelOrder::Connect(_))]));
+        made.step(self.now, PACKET_CHANNEL, ChannelEvent::Up, &mut out);
+        made.step(self.now, PACKET_CHANNEL, ChannelEvent::Message(&[]), &mut out);
         self.routers[router] = Some(made);
         self.configure(router);
     }
@@ -244,7 +244,7 @@ impl World {
         act(it, &mut out);
         for (port, order) in out.channels {
             let ChannelOrder::Send(packets) = order else { continue };
-            assert_eq!(port, DOOR);
+            assert_eq!(port, PACKET_CHANNEL);
             for (to, packet) in packets.iter() {
                 self.send(router, to, packet);
             }
@@ -340,7 +340,7 @@ impl World {
                 let record = PacketRecord { interface, class, ..PacketRecord::default() };
                 let now = self.now;
                 self.with(router, |it, out| {
-                    it.step(now, DOOR, ChannelEvent::Packet(record, &octets), out);
+                    it.step(now, PACKET_CHANNEL, ChannelEvent::Packet(record, &octets), out);
                 });
             }
             for router in 0..self.routers.len() {

@@ -6,17 +6,17 @@ use crate::watch::Watch;
 use machine::identity::TOKEN_BYTES;
 use sip::write::{decimal, line};
 use sip::{Header, Method, Writer};
-use sip_stack::realm::Door;
+use sip_stack::realm::Listener;
 
 /// Hops that it may pass.
 const HOPS: u64 = 70;
 const SUBSCRIBE: &[u8] = b"SUBSCRIBE";
 
-/// Appends it: with our tag and Call-ID, by a door, under a branch.
+/// Appends it: with our tag and Call-ID, by a listener, under a branch.
 pub(super) fn write(
     watch: &Watch,
     [tag, call_id]: [[u8; TOKEN_BYTES]; 2],
-    door: &Door,
+    listener: &Listener,
     branch: &[u8],
     section: Option<&Ipsec>,
     out: &mut Vec<u8>,
@@ -25,19 +25,19 @@ pub(super) fn write(
     let target = if has_dialog { &far.target } else { &watch.identity };
     let mut more = Vec::new();
     if let Some(section) = section {
-        let own = door.local.ip();
+        let own = listener.local.ip();
         charging::write(section, Method::Subscribe, own, watch.secret.rotate_left(29), &mut more);
     }
-    let own = [b"<sip:", &*door.uri_host, b">"].concat();
+    let own = [b"<sip:", &*listener.uri_host, b">"].concat();
     // As in the Path of the registration: by it the core knows that this is its P-CSCF.
-    let asserted = [b"<sip:", &*watch.path, b"@", &door.uri_host, b";lr>"].concat();
+    let asserted = [b"<sip:", &*watch.path, b"@", &listener.uri_host, b";lr>"].concat();
     line(&mut more, "P-Asserted-Identity", &asserted);
     line(&mut more, "Contact", &own);
     line(&mut more, "Event", b"reg");
     line(&mut more, "Accept", reginfo::MEDIA_TYPE.as_bytes());
 
     let mut writer = Writer::request(out, SUBSCRIBE, far.routes.request_uri(target));
-    writer.copy_raw(&door.via);
+    writer.copy_raw(&listener.via);
     writer.copy_raw(branch);
     writer.copy_raw(b"\r\n");
     writer.number(Header::MaxForwards, HOPS);

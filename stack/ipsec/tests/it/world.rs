@@ -1,4 +1,4 @@
-//! Two doorways whose packets are lost, come twice and overtake each other, by seed.
+//! Two endpoints whose packets are lost, come twice and overtake each other, by seed.
 
 use esp::{
     Algorithm, Encryption, Inbound, Integrity, KeyLength, Material, Mode, Outbound, Parameters,

@@ -1,7 +1,7 @@
 //! Routers in a row: router N has 10.N.0.1 on the link to the next one, whose address there is
 //! 10.N.0.2; its own address is 10.255.0.(N + 1).
 
-use dataplane::PacketDoor;
+use dataplane::PacketChannel;
 use forwarder::ToPackets;
 use igp::Link;
 use igp::ip4::Packet;
@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 pub const SECOND: Duration = Duration::from_secs(1);
-const DOOR: PortId = PortId(3);
+const PACKET_CHANNEL: PortId = PortId(3);
 
 /// Arrival, number, interface, router, octets.
 type Flying = (Time, u64, u32, usize, Vec<u8>);
@@ -96,12 +96,12 @@ impl World {
             classes: ldp_stack::classes(),
             epoch: None,
         };
-        let door = PacketDoor::new(self.now, DOOR, to);
+        let channel = PacketChannel::new(self.now, PACKET_CHANNEL, to);
         let start = Start { now: self.now, random, function: format!("pe{router}"), is_upper };
-        self.routers[router] = Some(Labels::new(start, self.section(router), door));
+        self.routers[router] = Some(Labels::new(start, self.section(router), channel));
         self.with(router, |it, now, out| it.tick(now, out));
         for event in [ChannelEvent::Up, ChannelEvent::Message(&[])] {
-            self.with(router, |it, now, out| it.step(now, DOOR, event, out));
+            self.with(router, |it, now, out| it.step(now, PACKET_CHANNEL, event, out));
         }
         self.configure(router);
         // To each own address by the neighbour on its side.
@@ -174,7 +174,7 @@ impl World {
 
     pub fn give_by(&mut self, router: usize, record: PacketRecord, octets: &[u8]) {
         let event = ChannelEvent::Packet(record, octets);
-        self.with(router, |it, now, out| it.step(now, DOOR, event, out));
+        self.with(router, |it, now, out| it.step(now, PACKET_CHANNEL, event, out));
     }
 
     pub fn run(&mut self, time: Duration) {

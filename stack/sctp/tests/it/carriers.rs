@@ -1,4 +1,4 @@
-//! A function with a doorway, run by the runtime over every carrier, each test in a network
+//! A function with an endpoint, run by the runtime over every carrier, each test in a network
 //! namespace of its own. That needs root: without it the tests fail and say so.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the world outside")]
 
@@ -18,24 +18,24 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Associates when asked to, sends one message of so many octets, and tells what happens.
 struct Talker {
-    doorway: SctpEndpoint,
+    endpoint: SctpEndpoint,
     told: Sender<Indication>,
     is_first: bool,
 }
 
 impl Talker {
     fn settle(&mut self, now: Time, out: &mut Effects) {
-        while let Some((id, told)) = self.doorway.next() {
+        while let Some((id, told)) = self.endpoint.next() {
             if let Indication::Data(message) = &told
                 && message.stream == 0
             {
                 let echo = Outgoing::new(1, 0, message.payload.clone());
-                self.doorway.wish(now, sctp::In::Send(id, echo));
+                self.endpoint.wish(now, sctp::In::Send(id, echo));
             }
             // The test may have seen enough and gone.
             let _ = self.told.send(told);
         }
-        self.doorway.flush(out);
+        self.endpoint.flush(out);
     }
 }
 
@@ -44,24 +44,24 @@ impl Function for Talker {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         match input {
-            In::Message { flow, bytes } => self.doorway.message(now, &flow, bytes),
-            In::Returned { flow, why, quoted } => self.doorway.returned(now, &flow, why, quoted),
+            In::Message { flow, bytes } => self.endpoint.message(now, &flow, bytes),
+            In::Returned { flow, why, quoted } => self.endpoint.returned(now, &flow, why, quoted),
             _ => {}
         }
         self.settle(now, out);
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.doorway.tick(now);
+        self.endpoint.tick(now);
         self.settle(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.doorway.deadline()
+        self.endpoint.deadline()
     }
 
     fn configure(&mut self, now: Time, config: Arc<Config>, out: &mut Effects) {
-        self.doorway.configure(now, &config, FIRST);
+        self.endpoint.configure(now, &config, FIRST);
         self.settle(now, out);
     }
 
@@ -80,17 +80,17 @@ impl Function for Talker {
         out: &mut Effects,
     ) -> Result<serde_json::Value, AskError> {
         if !self.is_first {
-            return Err(AskError::NotFound(ask.path.clone())); // the first shard has the doorway
+            return Err(AskError::NotFound(ask.path.clone())); // the first shard has the endpoint
         }
         if let Some(parts) = ask.params.get("parts") {
             throw(parts.parse().unwrap(), out);
             return Ok(serde_json::Value::Null);
         }
-        let Some(octets) = ask.params.get("octets") else { return self.doorway.ask(ask) };
+        let Some(octets) = ask.params.get("octets") else { return self.endpoint.ask(ask) };
         let peer: Peer = serde_json::from_str(&ask.params["peer"]).unwrap();
-        if let Ok(id) = self.doorway.associate(now, &peer) {
+        if let Ok(id) = self.endpoint.associate(now, &peer) {
             let payload = Bytes::from(vec![7; octets.parse().unwrap()]);
-            self.doorway.wish(now, sctp::In::Send(id, Outgoing::new(0, 0, payload)));
+            self.endpoint.wish(now, sctp::In::Send(id, Outgoing::new(0, 0, payload)));
         }
         self.settle(now, out);
         Ok(serde_json::Value::Array(Vec::new()))
@@ -101,11 +101,11 @@ impl Function for Talker {
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {
-        vec![self.doorway.cells()]
+        vec![self.endpoint.cells()]
     }
 }
 
-/// Sends 3,000 octets past the doorway, in parts or not.
+/// Sends 3,000 octets past the endpoint, in parts or not.
 fn throw(in_parts: bool, out: &mut Effects) {
     let [local, remote] = ["127.0.0.1:9899", "127.0.0.2:9900"].map(|it| it.parse().unwrap());
     let flow = runtime::Flow::to(FIRST, runtime::Transport::Udp, local, remote);
@@ -124,7 +124,7 @@ fn launch(config: &Config, shards: u16) -> (Running<Talker>, Receiver<Indication
     let spec = ShardSpec { shards, ports, ..ShardSpec::default() };
     let (told, telling) = channel();
     let make = move |seed: Seed, config: Arc<Config>| Talker {
-        doorway: SctpEndpoint::new(&config, FIRST, &seed),
+        endpoint: SctpEndpoint::new(&config, FIRST, &seed),
         is_first: seed.shard == 0,
         told: told.clone(),
     };
@@ -260,7 +260,7 @@ fn an_address_that_is_not_ours_is_refused_in_words() {
         let ports = config.ports(FIRST, "sigtran");
         let spec = ShardSpec { ports, ..ShardSpec::default() };
         let make = |seed: Seed, config: Arc<Config>| Talker {
-            doorway: SctpEndpoint::new(&config, FIRST, &seed),
+            endpoint: SctpEndpoint::new(&config, FIRST, &seed),
             is_first: seed.shard == 0,
             told: channel().0,
         };

@@ -1,4 +1,4 @@
-//! SCTP bound to ports: carriers and the doorway.
+//! SCTP bound to ports: carriers and the endpoint.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod carriers;

@@ -1,4 +1,4 @@
-//! Two doorways whose packets are carried by hand: what a function sees of SCTP.
+//! Two endpoints whose packets are carried by hand: what a function sees of SCTP.
 
 use bytes::Bytes;
 use core::net::IpAddr;
@@ -143,7 +143,7 @@ impl World {
 }
 
 #[test]
-fn a_message_crosses_two_doorways_and_the_end_is_in_order() {
+fn a_message_crosses_two_endpoints_and_the_end_is_in_order() {
     let mut world = World::new([&config(1, 1), &config(2, 1)]);
     let id = world.associate(1);
     world.send(0, id, "hello");
@@ -205,7 +205,7 @@ fn parameters_change_while_the_association_stands() {
 }
 
 #[test]
-fn another_port_ends_what_stands_and_the_doorway_serves_on() {
+fn another_port_ends_what_stands_and_the_endpoint_serves_on() {
     let mut world = World::new([&config(1, 1), &config(2, 1)]);
     world.associate(1);
     let next = Config { port: 3_000, ..config(1, 1) };

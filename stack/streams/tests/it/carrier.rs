@@ -1,16 +1,16 @@
 //! What a speaker made for the runtime's streams wants, as packets.
 
-use dataplane::PacketDoor;
+use dataplane::PacketChannel;
 use forwarder::ToPackets;
 use igp::ip4::Packet;
 use machine::{Duration, Time};
 use runtime::{ChannelEvent, ChannelOrder, Effects, Flow, Frame, PacketRecord, PortId, Transport};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use streams::{Carried, Carrier, Doors};
+use streams::{Carried, Carrier, ListenTerms};
 use tcp::{Flags, Segment};
 
-const DOOR: PortId = PortId(4);
+const PACKET_CHANNEL: PortId = PortId(4);
 const FLOWS: PortId = PortId(16);
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 3);
@@ -24,15 +24,15 @@ impl Speaker {
     fn new() -> Self {
         let now = Time::from_millis(1_000_000);
         let to = ToPackets { socket: "/none".into(), keys: None, classes: Vec::new(), epoch: None };
-        let door = PacketDoor::new(now, DOOR, to);
+        let channel = PacketChannel::new(now, PACKET_CHANNEL, to);
         let whole = |octets: &[u8]| Frame::Message(octets.len());
-        let mut it = Self { now, carrier: Carrier::new(door, whole, &[7; 16], 10) };
+        let mut it = Self { now, carrier: Carrier::new(channel, whole, &[7; 16], 10) };
         let own = [(0, IpAddr::V4(OWN))].into_iter().collect();
         let guards = BTreeMap::new();
-        it.carrier.configure(now, Doors { port: 179, number: PortId(15), own, guards });
+        it.carrier.configure(now, ListenTerms { port: 179, number: PortId(15), own, guards });
         it.carrier.tick(now, &mut Effects::default());
         for event in [ChannelEvent::Up, ChannelEvent::Message(&[])] {
-            it.carrier.step(now, DOOR, event, |_, _| true);
+            it.carrier.step(now, PACKET_CHANNEL, event, |_, _| true);
         }
         assert!(it.carrier.is_open());
         it
@@ -74,7 +74,7 @@ impl Speaker {
         let mut packet = Vec::new();
         igp::ip4::write(&head, &octets, 1_500, |header, part| packet = [header, part].concat());
         let event = ChannelEvent::Packet(PacketRecord::default(), &packet);
-        self.carrier.step(self.now, DOOR, event, |_, _| true);
+        self.carrier.step(self.now, PACKET_CHANNEL, event, |_, _| true);
     }
 }
 

@@ -36,7 +36,7 @@ pub struct LicenceAgent {
     keeping: Arc<LicenceService>,
     is_ending: Arc<AtomicBool>,
     secret: Option<Arc<Secret>>,
-    doorway: Option<SocketAddr>,
+    service: Option<SocketAddr>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -67,7 +67,7 @@ impl LicenceAgent {
             keeping: LicenceService::new(section.and_then(|own| own.listen)),
             is_ending: Arc::default(),
             secret,
-            doorway: section.and_then(|own| own.keeper),
+            service: section.and_then(|own| own.keeper),
             threads: Mutex::default(),
         };
         agent.configure(section);
@@ -104,7 +104,7 @@ impl LicenceAgent {
                 }
             })?);
         }
-        let line = match (self.doorway, self.secret.clone()) {
+        let line = match (self.service, self.secret.clone()) {
             (Some(keeper), Some(secret)) => Line::Remote(dial(keeper)?, secret),
             _ => Line::Here(Arc::clone(&self.keeping)),
         };

@@ -71,7 +71,7 @@ impl LicenceService {
             inner.keeper = None;
             return;
         };
-        // Without a doorway nobody else can hold anything from before.
+        // Without an address to listen at nobody else can hold anything from before.
         let fresh = || LeaseServer::new(self.now(), sessions, self.listen.is_none());
         inner.keeper.get_or_insert_with(fresh).configure(sessions, section.shares());
     }

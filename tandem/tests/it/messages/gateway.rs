@@ -15,7 +15,7 @@ const GATEWAY: &str = "447700000099";
 
 fn site(gateway: u16, core: u16, shards: u16) -> Site {
     let folder = tempfile::tempdir().unwrap();
-    let (hep, door, m3ua) = (port(), port(), port());
+    let (hep, listener, m3ua) = (port(), port(), port());
     let text = format!(
         r#"
 [site]
@@ -37,7 +37,7 @@ capture = "tcp:127.0.0.1:{hep}"
 next_hop = [{{ name = "scscf", targets = ["udp:127.0.0.1:{core}"], probe_interval_s = 1 }}]
 [[ipsmgw.link]]
 name = "stp"
-address = "tcp:127.0.0.1:{door}"
+address = "tcp:127.0.0.1:{listener}"
 application = "ipsmgw"
 key_file = "link.key"
 [[ipsmgw.network]]
@@ -70,7 +70,7 @@ translation = [
 ]
 application = [
   {{ name = "ipsmgw", subsystem = "ipsmgw", titles = ["{GATEWAY}"], absent = "refused",
-    listen = ["tcp:127.0.0.1:{door}"], key_file = "link.key" }},
+    listen = ["tcp:127.0.0.1:{listener}"], key_file = "link.key" }},
 ]
 [[sgc]]
 name = "far"

@@ -46,7 +46,7 @@ struct Wire {
 
 /// The end while it lives.
 struct Life {
-    doorway: SctpEndpoint,
+    endpoint: SctpEndpoint,
     process: Process,
     wires: Vec<Wire>,
     outs: Vec<Out>,
@@ -111,7 +111,7 @@ impl End {
             ..Config::default()
         };
         let seed = Seed { shard: 0, shards: 1, random: self.random.seed(), now };
-        let doorway = SctpEndpoint::simulated(&config, PortId(0), &seed);
+        let endpoint = SctpEndpoint::simulated(&config, PortId(0), &seed);
         let mut parameters = Parameters::rfc4666();
         parameters.t_ack = Duration::from_millis(500);
         let settings = Settings { peers_max: 8, servers_max: 8, parameters };
@@ -135,7 +135,7 @@ impl End {
                 retry_at: Some(now),
             });
         }
-        self.life = Some(Life { doorway, process, wires, outs });
+        self.life = Some(Life { endpoint, process, wires, outs });
     }
 
     fn send_due(&mut self, now: Time) {
@@ -162,7 +162,7 @@ impl End {
                         let wire = life.wires.iter().find(|wire| wire.peer == peer);
                         if let Some(id) = wire.and_then(|wire| wire.association) {
                             let message = Outgoing::new(stream, PPID, bytes);
-                            life.doorway.wish(now, sctp::In::Send(id, message));
+                            life.endpoint.wish(now, sctp::In::Send(id, message));
                         }
                     }
                     Out::Indicate(m3ua::Indication::Transfer(.., msu)) => {
@@ -173,13 +173,13 @@ impl End {
                     _ => {}
                 }
             }
-            let Some((id, what)) = life.doorway.next() else { break };
+            let Some((id, what)) = life.endpoint.next() else { break };
             if matches!(what, Indication::SendFailure(..)) {
                 self.unsure += 1;
             }
             life.told(now, id, what);
         }
-        life.doorway.flush(&mut self.effects);
+        life.endpoint.flush(&mut self.effects);
         for (flow, bytes) in self.effects.sends() {
             out.send(flow.local, flow.remote, bytes);
         }
@@ -217,7 +217,7 @@ impl Life {
             if wire.retry_at.is_some_and(|at| at <= now) {
                 let addresses = wire.addresses.clone();
                 let peer = Peer { addresses, port: 2_905, encapsulation_port: 9_899 };
-                wire.association = self.doorway.associate(now, &peer).ok();
+                wire.association = self.endpoint.associate(now, &peer).ok();
                 wire.retry_at = wire.association.is_none().then_some(now + AGAIN);
             }
         }
@@ -236,7 +236,7 @@ impl Node for End {
         if let Some(life) = &mut self.life {
             let place = self.plan.addresses.iter().position(|ip| *ip == to.ip()).unwrap_or(0);
             let flow = Flow::to(PortId(place as u16), Transport::Udp, to, from);
-            life.doorway.message(now, &flow, bytes);
+            life.endpoint.message(now, &flow, bytes);
         }
         self.run(now, out);
     }
@@ -249,7 +249,7 @@ impl Node for End {
         self.send_due(now);
         self.run(now, out);
         if let Some(life) = &mut self.life {
-            life.doorway.tick(now);
+            life.endpoint.tick(now);
         }
         self.run(now, out);
     }
@@ -258,7 +258,7 @@ impl Node for End {
         let life = self.life.as_ref();
         let retries = life.into_iter().flat_map(|it| &it.wires).filter_map(|it| it.retry_at);
         let machines =
-            life.into_iter().flat_map(|it| [it.doorway.deadline(), it.process.deadline()]);
+            life.into_iter().flat_map(|it| [it.endpoint.deadline(), it.process.deadline()]);
         retries.chain(machines.flatten()).chain(self.next).min()
     }
 }

@@ -165,7 +165,7 @@ fn a_called_phone_is_known_by_the_binding_that_was_called_whatever_its_to_says()
     let moved = "10.0.9.9:5062";
     let mut world = World::new(SITE);
     register(&mut world, "alice", ALICE);
-    let mut bob = Caller { at: BOB, door: CORE, ..Caller::new("forwarded") };
+    let mut bob = Caller { at: BOB, listener: CORE, ..Caller::new("forwarded") };
     bob.target = String::from("sip:alice@example.com");
     world.receive(BOB, CORE, &bob.request("INVITE", "", SDP));
     world.expect(BOB, "SIP/2.0 100");

@@ -67,20 +67,20 @@ impl Ends {
         };
         let (next, interval) = (world.now + T1, T1);
         self.ends[at].request = Some(Waiting { text: text.clone(), next, interval });
-        let (from, door) = place(at);
-        world.receive(from, door, &text);
+        let (from, listener) = place(at);
+        world.receive(from, listener, &text);
     }
 
     /// The next message that the controller sent arrives; whether there was one.
     pub fn deliver(&mut self, world: &mut World) -> bool {
         let Some(sent) = world.sent.pop_front() else { return false };
         let at = usize::from(sent.to == BOB.parse().unwrap());
-        let (from, door) = place(at);
+        let (from, listener) = place(at);
         let end = &mut self.ends[at];
         let status = sent.text.strip_prefix("SIP/2.0 ").and_then(|rest| rest[..3].parse().ok());
         let Some(status) = status else {
             if let Some(answer) = self.requested(world.now, at, &sent.text) {
-                world.receive(from, door, &answer);
+                world.receive(from, listener, &answer);
             }
             return true;
         };
@@ -98,7 +98,7 @@ impl Ends {
         }
         if cseq.ends_with("INVITE") {
             let ack = self.ack(at, cseq, &sent.text);
-            world.receive(from, door, &ack);
+            world.receive(from, listener, &ack);
         }
         true
     }
@@ -159,7 +159,7 @@ impl Ends {
     }
 
     fn again(&mut self, world: &mut World, at: usize) {
-        let (from, door) = place(at);
+        let (from, listener) = place(at);
         let end = &mut self.ends[at];
         let due: Vec<String> = [&mut end.request, &mut end.answer]
             .into_iter()
@@ -172,7 +172,7 @@ impl Ends {
             })
             .collect();
         for text in due {
-            world.receive(from, door, &text);
+            world.receive(from, listener, &text);
         }
     }
 

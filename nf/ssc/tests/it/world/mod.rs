@@ -108,7 +108,7 @@ impl World {
         ports.iter().find(|p| p.listen == local && p.transport() == transport).unwrap().id
     }
 
-    /// `text` comes from `from` to the door at `to`, over UDP.
+    /// `text` comes from `from` to the listener at `to`, over UDP.
     pub fn receive(&mut self, from: &str, to: &str, text: &str) {
         let local = to.parse().unwrap();
         let port = self.port(to, Transport::Udp);
@@ -162,9 +162,9 @@ impl World {
     }
 
     /// The BYE that has reached one end is answered by it.
-    pub fn answer_bye(&mut self, at: &str, door: &str, other: &str) {
+    pub fn answer_bye(&mut self, at: &str, listener: &str, other: &str) {
         let bye = self.expect(at, "BYE");
-        self.receive(at, door, &respond(&bye, "200 OK", "", "", ""));
+        self.receive(at, listener, &respond(&bye, "200 OK", "", "", ""));
         self.expect(other, "SIP/2.0 200");
     }
 
@@ -317,7 +317,7 @@ pub struct Caller {
     pub to_tag: String,
     pub target: String,
     pub at: &'static str,
-    pub door: &'static str,
+    pub listener: &'static str,
 }
 
 impl Caller {
@@ -328,7 +328,7 @@ impl Caller {
             to_tag: String::new(),
             target: String::from("sip:bob@example.org"),
             at: ALICE,
-            door: ACCESS,
+            listener: ACCESS,
         }
     }
 

@@ -10,9 +10,9 @@ fn shares(of: &[(usize, u16)]) -> [u16; 20] {
 }
 
 fn pair(of: &[(usize, u16)]) -> (Rings, Far) {
-    let door = Rings::new(GEOMETRY, &shares(of)).unwrap();
-    let far = Far::join(GEOMETRY, &door.given).unwrap();
-    (door, far)
+    let channel = Rings::new(GEOMETRY, &shares(of)).unwrap();
+    let far = Far::join(GEOMETRY, &channel.given).unwrap();
+    (channel, far)
 }
 
 fn record(class: u8, number: u32) -> PacketRecord {
@@ -27,13 +27,13 @@ fn received(far: &mut Far) -> Result<Vec<(PacketRecord, Vec<u8>)>, Corrupt> {
 
 #[test]
 fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
-    let (mut door, mut far) = pair(&[(16, 8), (3, 8)]);
+    let (mut channel, mut far) = pair(&[(16, 8), (3, 8)]);
     for round in 0..100_u32 {
         let packet = vec![round as u8; 1 + round as usize];
-        door.ups[0].push(record(16, round), None, &packet).unwrap();
-        door.ups[1].push(record(3, round), None, b"other").unwrap();
+        channel.ups[0].push(record(16, round), None, &packet).unwrap();
+        channel.ups[1].push(record(3, round), None, b"other").unwrap();
         assert_eq!(received(&mut far).unwrap(), [], "nothing before it is published");
-        door.ups.iter_mut().for_each(|up| up.publish().unwrap());
+        channel.ups.iter_mut().for_each(|up| up.publish().unwrap());
         let came = received(&mut far).unwrap();
         assert_eq!(came, [(record(16, round), packet), (record(3, round), b"other".to_vec())]);
         far.send(PacketTo::Interface(round + 1), b"frame").unwrap();
@@ -42,7 +42,7 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
         far.publish();
         let mut down = Vec::new();
         let take = |to, packet: &[u8]| down.push((to, packet.to_vec()));
-        assert_eq!(door.down.receive(8, take), Ok(3));
+        assert_eq!(channel.down.receive(8, take), Ok(3));
         let wanted = [
             (PacketTo::Interface(round + 1), &b"frame"[..]),
             (PacketTo::Vrf(round), b"packet"),
@@ -54,8 +54,8 @@ fn packets_go_up_with_what_is_known_of_them_and_down_to_where_they_shall() {
 
 #[test]
 fn a_class_that_is_not_taken_sheds_its_own_packets_and_no_others() {
-    let (mut door, mut far) = pair(&[(16, 12), (17, 4)]);
-    let up = &mut door.ups[0];
+    let (mut channel, mut far) = pair(&[(16, 12), (17, 4)]);
+    let up = &mut channel.ups[0];
     let flood = (0..1_000).map(|n| up.push(record(16, n), None, b"flood"));
     let (passed, shed): (Vec<_>, Vec<_>) = flood.partition(Result::is_ok);
     assert_eq!(passed.len(), 12);
@@ -80,8 +80,8 @@ fn hash(flow: u64) -> u64 {
 
 #[test]
 fn a_flow_that_sends_more_than_is_taken_leaves_room_for_those_that_do_not() {
-    let (mut door, mut far) = pair(&[(16, 12), (17, 4)]);
-    let up = &mut door.ups[0];
+    let (mut channel, mut far) = pair(&[(16, 12), (17, 4)]);
+    let up = &mut channel.ups[0];
     let mut push = |flow, number| up.push(record(16, number), Some(hash(flow)), b"frame");
     let floods = (0..1_000).filter(|number| push(7, *number).is_ok()).count();
     assert_eq!((floods, push(7, 0)), (6, Err(Shed::FlowFull)), "half of what there is");
@@ -93,24 +93,24 @@ fn a_flow_that_sends_more_than_is_taken_leaves_room_for_those_that_do_not() {
     assert_eq!(push(12, 0), Err(Shed::ClassFull));
     up.publish().unwrap();
     assert_eq!(received(&mut far).unwrap().len(), 12);
-    let up = &mut door.ups[0];
+    let up = &mut channel.ups[0];
     let mut push = |flow| up.push(record(16, 0), Some(hash(flow)), b"frame");
     assert!((0..6).all(|_| push(7).is_ok()), "what was taken is free again");
 }
 
 #[test]
 fn what_goes_down_and_is_not_taken_is_shed() {
-    let (mut door, mut far) = pair(&[(16, 1)]);
+    let (mut channel, mut far) = pair(&[(16, 1)]);
     for _ in 0..16 {
         far.send(PacketTo::Vrf(0), b"packet").unwrap();
     }
     assert_eq!(far.send(PacketTo::Vrf(0), b"packet"), Err(Shed::RingFull));
     assert_eq!(far.send(PacketTo::Vrf(0), &[0; 233]), Err(Shed::TooLong));
     far.publish();
-    assert!(!door.down.doze(), "there is something");
-    assert_eq!(door.down.receive(10, |_, _| {}), Ok(10));
-    assert_eq!(door.down.receive(10, |_, _| {}), Ok(6));
-    assert!(door.down.doze());
+    assert!(!channel.down.doze(), "there is something");
+    assert_eq!(channel.down.receive(10, |_, _| {}), Ok(10));
+    assert_eq!(channel.down.receive(10, |_, _| {}), Ok(6));
+    assert!(channel.down.doze());
     assert_eq!(far.send(PacketTo::Vrf(0), &[0; 232]), Ok(()));
 }
 
@@ -125,23 +125,23 @@ fn crowd(fd: &OwnedFd) -> (Vec<OwnedFd>, Vec<Poll>) {
 }
 
 #[test]
-fn a_door_whose_other_side_takes_long_to_be_woken_or_to_wake_is_closed() {
-    let (mut door, mut far) = pair(&[(16, 8)]);
-    let slow = crowd(&door.given[1]);
+fn a_packet_channel_whose_other_side_takes_long_to_be_woken_or_to_wake_is_closed() {
+    let (mut channel, mut far) = pair(&[(16, 8)]);
+    let slow = crowd(&channel.given[1]);
     let closed = (0..200).find_map(|number| {
-        door.ups[0].push(record(16, number), None, b"packet").unwrap();
-        let over = door.ups[0].publish().err();
+        channel.ups[0].push(record(16, number), None, b"packet").unwrap();
+        let over = channel.ups[0].publish().err();
         let _ = received(&mut far);
         over
     });
     assert_eq!(closed, Some(Corrupt::Slow));
     drop(slow);
-    let (mut door, mut far) = pair(&[(16, 8)]);
-    let _slow = crowd(&door.given[2]);
+    let (mut channel, mut far) = pair(&[(16, 8)]);
+    let _slow = crowd(&channel.given[2]);
     let closed = (0..200).find_map(|_| {
-        door.down.doze();
+        channel.down.doze();
         far.publish();
-        door.down.rise().err()
+        channel.down.rise().err()
     });
     assert_eq!(closed, Some(Corrupt::Slow));
 }
@@ -153,20 +153,20 @@ fn next(state: &mut u64) -> u64 {
 }
 
 /// The whole memory, as whoever has it may write it.
-fn memory(door: &Rings) -> Segment {
-    Segment::map(&door.given[0], GEOMETRY.octets() as u64).unwrap()
+fn memory(channel: &Rings) -> Segment {
+    Segment::map(&channel.given[0], GEOMETRY.octets() as u64).unwrap()
 }
 
 #[test]
-fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_else() {
+fn a_forwarder_whose_control_writes_garbage_closes_the_packet_channel_and_reads_nothing_else() {
     let mut state = 7;
     let mut closed = 0;
     for _ in 0..2_000 {
-        let (mut door, mut far) = pair(&[(16, 8)]);
-        door.ups[0].push(record(16, 1), None, b"packet").unwrap();
+        let (mut channel, mut far) = pair(&[(16, 8)]);
+        channel.ups[0].push(record(16, 1), None, b"packet").unwrap();
         far.send(PacketTo::Vrf(0), b"packet").unwrap();
         far.publish();
-        let memory = memory(&door);
+        let memory = memory(&channel);
         for _ in 0..8 {
             let at = next(&mut state) % (GEOMETRY.octets() as u64 - 2);
             memory.write(at as u32, &(next(&mut state) as u16).to_ne_bytes());
@@ -175,9 +175,9 @@ fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_el
         let ring = (next(&mut state) % 3) as u32 * GEOMETRY.ring_octets() as u32;
         let at = [6, 64, 132][next(&mut state) as usize % 3];
         memory.write(ring + at, &(next(&mut state) as u32).to_ne_bytes());
-        let pushed = door.ups[0].push(record(16, 2), None, b"packet");
+        let pushed = channel.ups[0].push(record(16, 2), None, b"packet");
         let mut octets = 0;
-        let taken = door.down.receive(64, |_, packet| octets += packet.len());
+        let taken = channel.down.receive(64, |_, packet| octets += packet.len());
         assert!(octets <= 16 * 256);
         closed += u32::from(pushed == Err(Shed::Corrupt(Corrupt::Count)) || taken.is_err());
     }
@@ -185,9 +185,9 @@ fn a_forwarder_whose_control_writes_garbage_closes_the_door_and_reads_nothing_el
 }
 
 #[test]
-fn a_control_whose_forwarder_writes_garbage_closes_the_door_too() {
-    let (mut door, mut far) = pair(&[(16, 8)]);
-    let memory = memory(&door);
+fn a_control_whose_forwarder_writes_garbage_closes_the_packet_channel_too() {
+    let (mut channel, mut far) = pair(&[(16, 8)]);
+    let memory = memory(&channel);
     let ring = GEOMETRY.ring_octets() as u32;
     memory.write(ring + 6, &17_u16.to_ne_bytes());
     assert_eq!(received(&mut far), Err(Corrupt::Count));
@@ -205,12 +205,12 @@ fn a_control_whose_forwarder_writes_garbage_closes_the_door_too() {
     memory.write(64, &0_u16.to_ne_bytes());
     far.send(PacketTo::Interface(0), b"packet").unwrap();
     far.publish();
-    assert_eq!(door.down.receive(1, |_, _| {}), Err(Corrupt::Destination));
+    assert_eq!(channel.down.receive(1, |_, _| {}), Err(Corrupt::Destination));
 }
 
 #[test]
 fn memory_that_is_not_what_it_is_said_to_be_is_not_joined() {
-    let door = Rings::new(GEOMETRY, &shares(&[(16, 8)])).unwrap();
+    let channel = Rings::new(GEOMETRY, &shares(&[(16, 8)])).unwrap();
     let longer = [
         Geometry { ups: 3, ..GEOMETRY },
         Geometry { log2_size: 5, ..GEOMETRY },
@@ -223,8 +223,8 @@ fn memory_that_is_not_what_it_is_said_to_be_is_not_joined() {
         Geometry { cell: u32::MAX, ..GEOMETRY },
     ];
     for geometry in longer.into_iter().chain(never) {
-        assert!(Far::join(geometry, &door.given).is_err(), "{geometry:?}");
+        assert!(Far::join(geometry, &channel.given).is_err(), "{geometry:?}");
     }
-    memory(&door).write(0, &[0; 4]);
-    assert!(Far::join(GEOMETRY, &door.given).is_err(), "no ring");
+    memory(&channel).write(0, &[0; 4]);
+    assert!(Far::join(GEOMETRY, &channel.given).is_err(), "no ring");
 }

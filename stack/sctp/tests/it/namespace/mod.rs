@@ -16,7 +16,7 @@ impl Namespace {
     /// Makes one with loopback up and moves into it. Where that is not allowed, nothing can be
     /// checked, and the test fails.
     pub fn enter(place: &str) -> Self {
-        let name = format!("doorway-{}-{place}", std::process::id());
+        let name = format!("sctp-{}-{place}", std::process::id());
         assert!(
             ip(&["netns", "add", &name]),
             "a namespace cannot be made: that needs root and ip(8)"

@@ -1,8 +1,8 @@
-//! The door of a server at which many knock: it asks for a cookie and keeps nothing of who asked
-//! (RFC 6347 §4.2.1).
+//! The cookie exchange of a server to which many come: it asks for a cookie and keeps nothing of
+//! who asked (RFC 6347 §4.2.1).
 //!
 //! ```text
-//! hello ─→ an engine of the door's seed ─→ HelloVerifyRequest      the engine is dropped
+//! hello ─→ an engine of its own seed ─→ HelloVerifyRequest      the engine is dropped
 //! hello with that cookie ─→ an engine of the same seed, which hears the hello without the cookie
 //!                           first and so is where that one was ─→ an attempt
 //! ```
@@ -81,7 +81,7 @@ impl<'d> Hello<'d> {
     }
 }
 
-/// The door of one server.
+/// The cookie exchange of one server.
 #[derive(Debug)]
 pub(crate) struct CookieExchange {
     config: Arc<Config>,
@@ -102,7 +102,7 @@ impl CookieExchange {
     }
 
     /// What the engine of a hello with a cookie has to hear before it. `None`: it is none, or its
-    /// cookie is not of a length that this door gives.
+    /// cookie is not of a length that this one gives.
     pub fn before(hello: &Hello<'_>) -> Option<Vec<u8>> {
         if hello.cookie().len() == COOKIE_OCTETS { hello.before() } else { None }
     }

@@ -1,4 +1,4 @@
-//! Doors as workers have them: they carry the packets.
+//! Packet channels as workers have them: they carry the packets.
 
 use super::rings::{Corrupt, Down, Shed, Up};
 use channel::{PacketRecord, PacketTo};
@@ -20,7 +20,7 @@ const DOWN_MAX: u16 = 64;
 /// Octets of the longest header of a frame: a shorter frame is none.
 const FRAME_MIN: usize = 22;
 
-/// What a worker counts of a door.
+/// What a worker counts of a packet channel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Passed {
     up: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Passed {
     lost: BTreeMap<&'static str, u64>,
 }
 
-/// A worker's end of a door.
+/// A worker's end of a packet channel.
 pub(crate) struct Part {
     /// The number of its connection.
     pub(crate) number: u64,
@@ -42,24 +42,24 @@ pub(crate) struct Part {
     pub(crate) classes: Vec<Handed>,
 }
 
-/// An open door, with the nodes that take packets of its classes down.
+/// An open packet channel, with the nodes that take packets of its classes down.
 struct Open {
     part: Part,
     entries: Vec<Option<usize>>,
     passed: Passed,
 }
 
-/// The doors of a worker.
+/// The packet channels of a worker.
 #[derive(Default)]
-pub(crate) struct Doors {
+pub(crate) struct PacketChannels {
     open: Vec<Open>,
     /// Numbers flows; its key is this worker's.
     numbers: RandomState,
-    /// Doors whose other side wrote what cannot be.
+    /// Packet channels whose other side wrote what cannot be.
     pub(crate) broken: BTreeMap<u64, Corrupt>,
 }
 
-impl Doors {
+impl PacketChannels {
     pub(crate) fn open(&mut self, part: Part, graph: &Graph) {
         self.close(part.number);
         let entries = part.classes.iter().map(|class| graph.entry(class.down?)).collect();
@@ -72,8 +72,8 @@ impl Doors {
         Some(self.open.remove(at).part)
     }
 
-    /// Takes those of `punted` whose class has a door. Packets of features' classes that have none
-    /// are `unwanted`; what is left is for the host.
+    /// Takes those of `punted` whose class has a packet channel. Packets of features' classes that
+    /// have none are `unwanted`; what is left is for the host.
     pub(crate) fn hand_up(
         &mut self,
         now: Time,
@@ -251,8 +251,8 @@ pub(crate) fn add(sum: &mut Passed, more: &Passed) {
 }
 
 rows! {
-    /// A door by which packets go up to a function.
-    pub struct DoorRow {
+    /// A packet channel by which packets go up to a function.
+    pub struct PacketChannelRow {
         door: u64,
         classes: Vec<ClassRow>,
         up: u64,
@@ -268,14 +268,14 @@ rows! {
     }
 }
 
-/// A door as a row of an answer.
-pub(crate) fn row(number: u64, classes: &[(String, u16)], passed: &Passed) -> DoorRow {
+/// A packet channel as a row of an answer.
+pub(crate) fn row(number: u64, classes: &[(String, u16)], passed: &Passed) -> PacketChannelRow {
     let rows = classes.iter().enumerate().map(|(at, (name, share))| {
         let of = passed.shed.iter().filter(|((class, _), _)| usize::from(*class) == at);
         let shed = of.map(|((_, why), count)| (*why, *count)).collect();
         ClassRow { class: name.clone(), share: *share, shed }
     });
-    DoorRow {
+    PacketChannelRow {
         door: number,
         classes: rows.collect(),
         up: passed.up,

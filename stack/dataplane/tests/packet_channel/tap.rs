@@ -1,5 +1,6 @@
 //! A packet feature as it stands in a crate of its own: packets of protocols 253 and 254 that come
-//! by its interfaces go up by a door, and what comes down by it leaves by an interface as a frame.
+//! by its interfaces go up by a packet channel, and what comes down by it leaves by an interface as
+//! a frame.
 
 use graph::{Context, Edge, Node, Plan, Row, Slot};
 use machine::Time;

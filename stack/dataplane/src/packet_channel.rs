@@ -1,4 +1,4 @@
-//! A door for packets of one function: those of its classes come up with what the forwarder knows
+//! A packet channel of one function: those of its classes come up with what the forwarder knows
 //! of them, and packets go down by an interface, by the routes of a table, or to a feature.
 //!
 //! It stands beside the control and is none: it says nothing of what is forwarded, and each of the
@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// Time between two attempts to open it.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// What happened at a door.
+/// What happened at a packet channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DoorEvent<'a> {
+pub enum PacketChannelEvent<'a> {
     /// It is open: packets of its classes come from now on.
     Opened,
     /// A packet came up.
@@ -24,14 +24,14 @@ pub enum DoorEvent<'a> {
     Closed(&'a str),
 }
 
-/// What has gone through a door since it was made.
+/// What has gone through a packet channel since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DoorTally {
+pub struct PacketChannelTally {
     /// Packets that came up.
     pub up: u64,
     /// Packets that were sent, those among them that were shed.
     pub down: u64,
-    /// Packets sent that found no room in the ring, or no open door.
+    /// Packets sent that found no room in the ring, or no open packet channel.
     pub shed: u64,
 }
 
@@ -44,20 +44,25 @@ enum State {
     Open,
 }
 
-/// A door of one function.
+/// A packet channel of one function.
 #[derive(Debug)]
-pub struct PacketDoor {
+pub struct PacketChannel {
     port: PortId,
     to: Arc<ToPackets>,
     state: State,
-    tally: DoorTally,
+    tally: PacketChannelTally,
 }
 
-impl PacketDoor {
+impl PacketChannel {
     /// One that is opened with the first tick, by the channel of this number.
     #[must_use]
     pub fn new(now: Time, port: PortId, to: ToPackets) -> Self {
-        Self { port, to: Arc::new(to), state: State::Away(now), tally: DoorTally::default() }
+        Self {
+            port,
+            to: Arc::new(to),
+            state: State::Away(now),
+            tally: PacketChannelTally::default(),
+        }
     }
 
     /// Takes what happened on a channel; that of another number is passed over.
@@ -66,7 +71,7 @@ impl PacketDoor {
         now: Time,
         port: PortId,
         event: ChannelEvent<'a>,
-    ) -> Option<DoorEvent<'a>> {
+    ) -> Option<PacketChannelEvent<'a>> {
         if port != self.port {
             return None;
         }
@@ -76,22 +81,22 @@ impl PacketDoor {
                 self.tally.shed += count as u64;
                 None
             }
-            // The one message that comes says that the door is open.
+            // The one message that comes says that the packet channel is open.
             ChannelEvent::Message(_) => {
                 self.state = State::Open;
-                Some(DoorEvent::Opened)
+                Some(PacketChannelEvent::Opened)
             }
             ChannelEvent::Packet(record, packet) => {
                 self.tally.up += 1;
-                Some(DoorEvent::Packet(record, packet))
+                Some(PacketChannelEvent::Packet(record, packet))
             }
             ChannelEvent::Absent(why) => {
                 self.state = State::Away(now + RETRY);
-                Some(DoorEvent::Closed(why.unwrap_or("it is being started")))
+                Some(PacketChannelEvent::Closed(why.unwrap_or("it is being started")))
             }
             ChannelEvent::Down(why) => {
                 self.state = State::Away(now + RETRY);
-                Some(DoorEvent::Closed(why))
+                Some(PacketChannelEvent::Closed(why))
             }
         }
     }
@@ -111,7 +116,7 @@ impl PacketDoor {
         }
     }
 
-    /// When [`PacketDoor::tick`] wants to be called next.
+    /// When [`PacketChannel::tick`] wants to be called next.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         match self.state {
@@ -128,7 +133,7 @@ impl PacketDoor {
 
     /// What has gone through it.
     #[must_use]
-    pub fn tally(&self) -> DoorTally {
+    pub fn tally(&self) -> PacketChannelTally {
         self.tally
     }
 
@@ -137,7 +142,8 @@ impl PacketDoor {
         out.hang_up(self.port);
     }
 
-    /// Sends the packet that `write` appends. A door that is closed or full sheds it, and counts.
+    /// Sends the packet that `write` appends. A packet channel that is closed or full sheds it, and
+    /// counts.
     pub fn send(&mut self, out: &mut Effects, to: PacketTo, write: impl FnOnce(&mut Vec<u8>)) {
         self.tally.down += 1;
         if self.is_open() {
@@ -156,42 +162,45 @@ mod tests {
     const PORT: PortId = PortId(9);
 
     #[test]
-    fn a_door_is_tried_again_until_it_is_open_and_sheds_what_it_cannot_take() {
+    fn a_packet_channel_is_tried_again_until_it_is_open_and_sheds_what_it_cannot_take() {
         let (mut now, mut out) = (Time::from_millis(1_000), Effects::default());
         let classes = vec![("bgp".to_owned(), 8)];
         let to = ToPackets { socket: "/nowhere".into(), keys: None, classes, epoch: None };
-        let mut door = PacketDoor::new(now, PORT, to);
-        assert_eq!(door.deadline(), Some(now));
-        door.tick(now, &mut out);
-        assert_eq!(door.deadline(), Some(now + WELCOME), "it waits for an answer");
+        let mut channel = PacketChannel::new(now, PORT, to);
+        assert_eq!(channel.deadline(), Some(now));
+        channel.tick(now, &mut out);
+        assert_eq!(channel.deadline(), Some(now + WELCOME), "it waits for an answer");
         // A forwarder that says nothing is given up and tried again.
         now += WELCOME;
         let mut given_up = Effects::default();
-        door.tick(now, &mut given_up);
+        channel.tick(now, &mut given_up);
         assert!(matches!(given_up.channels[..], [(PORT, ChannelOrder::HangUp)]));
-        assert_eq!(door.deadline(), Some(now + RETRY));
+        assert_eq!(channel.deadline(), Some(now + RETRY));
         now += RETRY;
-        door.tick(now, &mut out);
-        assert_eq!(door.deadline(), Some(now + WELCOME));
-        assert_eq!(door.step(now, PortId(1), ChannelEvent::Down("another's")), None);
-        let absent = door.step(now, PORT, ChannelEvent::Absent(Some("nobody")));
-        assert_eq!(absent, Some(DoorEvent::Closed("nobody")));
-        door.send(&mut out, PacketTo::Vrf(0), |_| panic!("nobody takes it"));
-        now = door.deadline().unwrap();
-        door.tick(now, &mut out);
-        assert_eq!(door.step(now, PORT, ChannelEvent::Up), None);
-        assert!(!door.is_open(), "the forwarder has not given it");
-        assert_eq!(door.step(now, PORT, ChannelEvent::Message(&[])), Some(DoorEvent::Opened));
-        door.send(&mut out, PacketTo::Vrf(0), |octets| octets.push(0x45));
-        door.step(now, PORT, ChannelEvent::Shed(1));
-        let record = PacketRecord::default();
-        let came = door.step(now, PORT, ChannelEvent::Packet(record, &[1]));
-        assert_eq!(came, Some(DoorEvent::Packet(record, &[1])));
-        assert_eq!(door.tally(), DoorTally { up: 1, down: 2, shed: 2 });
+        channel.tick(now, &mut out);
+        assert_eq!(channel.deadline(), Some(now + WELCOME));
+        assert_eq!(channel.step(now, PortId(1), ChannelEvent::Down("another's")), None);
+        let absent = channel.step(now, PORT, ChannelEvent::Absent(Some("nobody")));
+        assert_eq!(absent, Some(PacketChannelEvent::Closed("nobody")));
+        channel.send(&mut out, PacketTo::Vrf(0), |_| panic!("nobody takes it"));
+        now = channel.deadline().unwrap();
+        channel.tick(now, &mut out);
+        assert_eq!(channel.step(now, PORT, ChannelEvent::Up), None);
+        assert!(!channel.is_open(), "the forwarder has not given it");
         assert_eq!(
-            door.step(now, PORT, ChannelEvent::Down("over")),
-            Some(DoorEvent::Closed("over"))
+            channel.step(now, PORT, ChannelEvent::Message(&[])),
+            Some(PacketChannelEvent::Opened)
         );
-        assert_eq!(door.deadline(), Some(now + RETRY));
+        channel.send(&mut out, PacketTo::Vrf(0), |octets| octets.push(0x45));
+        channel.step(now, PORT, ChannelEvent::Shed(1));
+        let record = PacketRecord::default();
+        let came = channel.step(now, PORT, ChannelEvent::Packet(record, &[1]));
+        assert_eq!(came, Some(PacketChannelEvent::Packet(record, &[1])));
+        assert_eq!(channel.tally(), PacketChannelTally { up: 1, down: 2, shed: 2 });
+        assert_eq!(
+            channel.step(now, PORT, ChannelEvent::Down("over")),
+            Some(PacketChannelEvent::Closed("over"))
+        );
+        assert_eq!(channel.deadline(), Some(now + RETRY));
     }
 }

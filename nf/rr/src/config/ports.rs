@@ -19,13 +19,13 @@ pub(crate) const CAPTURE_PORT: PortId = PortId(PORTS + 4);
 
 /// What is spoken behind a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum PortProtocol {
     Bgp,
     Rpki,
     Bmp,
 }
 
-impl Door {
+impl PortProtocol {
     pub(crate) fn of(port: PortId) -> Self {
         match port {
             RPKI_IPV4 | RPKI_IPV6 => Self::Rpki,

@@ -22,33 +22,33 @@ pub(crate) fn application_table() -> ApplicationTable {
 }
 
 /// Where instances connect.
-pub(crate) struct Doors {
-    listeners: Listeners,
+pub(crate) struct ApplicationListeners {
+    all: Listeners,
     /// Since when the places of the first configuration are to be opened.
     opens: Option<Time>,
 }
 
-impl Doors {
+impl ApplicationListeners {
     pub(crate) fn new(now: Time, is_real: bool) -> Self {
-        Self { listeners: Listeners::new(FIRST_PORT, is_real), opens: Some(now) }
+        Self { all: Listeners::new(FIRST_PORT, is_real), opens: Some(now) }
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.listeners.deadline().into_iter().chain(self.opens).min()
+        self.all.deadline().into_iter().chain(self.opens).min()
     }
 
     /// Sends and closes.
     pub(crate) fn carry_out(&mut self, wanted: Vec<tcu::Wanted>, out: &mut Effects) {
-        self.listeners.carry_out(wanted, out);
+        self.all.carry_out(wanted, out);
     }
 }
 
 impl Gateway {
     /// Takes the places of the configuration: those that are gone end, with who is connected there.
-    pub(crate) fn open_doors(&mut self, now: Time, out: &mut Effects) {
-        self.doors.opens = None;
+    pub(crate) fn open_listeners(&mut self, now: Time, out: &mut Effects) {
+        self.listeners.opens = None;
         let config = Arc::clone(&self.config);
-        let lost = self.doors.listeners.configure(&config.serving(), self.sccp.shard(), out);
+        let lost = self.listeners.all.configure(&config.serving(), self.sccp.shard(), out);
         for (name, happening) in lost {
             self.at_application(now, &name, happening);
         }
@@ -63,11 +63,11 @@ impl Gateway {
     }
 
     /// Whether something happened where applications connect: then it is carried out.
-    pub(crate) fn at_door(&mut self, now: Time, input: &In<'_>, out: &mut Effects) -> bool {
-        if self.doors.opens.is_some() {
-            self.open_doors(now, out);
+    pub(crate) fn at_listener(&mut self, now: Time, input: &In<'_>, out: &mut Effects) -> bool {
+        if self.listeners.opens.is_some() {
+            self.open_listeners(now, out);
         }
-        match self.doors.listeners.step(now, input, out) {
+        match self.listeners.all.step(now, input, out) {
             Heard::Elsewhere => return false,
             Heard::Nothing => {}
             Heard::At(name, happening) => self.at_application(now, &name, happening),
@@ -76,15 +76,15 @@ impl Gateway {
     }
 
     /// What applications want leaves; sockets that could not be bound are tried again.
-    pub(crate) fn flush_doors(&mut self, now: Time, out: &mut Effects) {
-        if self.doors.opens.is_some() {
-            self.open_doors(now, out);
+    pub(crate) fn flush_listeners(&mut self, now: Time, out: &mut Effects) {
+        if self.listeners.opens.is_some() {
+            self.open_listeners(now, out);
         }
-        self.doors.listeners.tick(now, out);
+        self.listeners.all.tick(now, out);
         let notices = self.sccp.take_notices();
-        self.doors.listeners.log(now, &self.config.name, notices);
+        self.listeners.all.log(now, &self.config.name, notices);
         let wanted = self.sccp.take_application_wants();
-        self.doors.carry_out(wanted, out);
+        self.listeners.carry_out(wanted, out);
     }
 
     /// The applications, as they are shown.
@@ -105,7 +105,7 @@ impl Gateway {
 
     /// What somebody should look at.
     pub(crate) fn application_alarms(&self, rows: &mut Vec<Condition>) {
-        for (name, why) in self.doors.listeners.failures() {
+        for (name, why) in self.listeners.all.failures() {
             let text = format!("instances cannot connect: {why}");
             let row = Condition::new("application-socket", name, "critical", text);
             rows.push(row.caused_by("communications-subsystem-failure"));

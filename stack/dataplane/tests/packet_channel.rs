@@ -1,14 +1,15 @@
 //! A function on its shard, a forwarder on its threads, and a peer behind a memif: a feature of the
-//! forwarder hands packets up to the function by its door, and takes what the function sends down.
+//! forwarder hands packets up to the function by its packet channel, and takes what the function
+//! sends down.
 #![allow(clippy::disallowed_methods, reason = "a real forwarder takes its time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 #[path = "../../../node/forwarder/tests/peer/mod.rs"]
 mod peer;
-#[path = "door/tap.rs"]
+#[path = "packet_channel/tap.rs"]
 mod tap;
 
-use dataplane::{DoorEvent, PacketDoor};
+use dataplane::{PacketChannel, PacketChannelEvent};
 use forwarder::ipc::{Driver, PortSpec, Reply};
 use forwarder::{Control, STRIDE, Spec, ToPackets, serve_with};
 use machine::Time;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-const DOOR: PortId = PortId(2);
+const PACKET_CHANNEL: PortId = PortId(2);
 /// The function's classes, by their places in its list.
 const PING: u8 = 0;
 const FLOOD: u8 = 1;
@@ -30,7 +31,7 @@ const OWN: [u8; 6] = [2, 0, 0, 0, 7, 7];
 /// Sends back what comes up of its first class: by the routes, by an interface, by the feature,
 /// and to where nothing is.
 struct Answerer {
-    door: PacketDoor,
+    channel: PacketChannel,
     seen: Vec<Value>,
     closed: Vec<String>,
     opened: u32,
@@ -41,13 +42,13 @@ impl Answerer {
         let frame = [&[2, 0, 0, 0, 9, 9][..], &OWN, &[8, 0], packet].concat();
         let of_feature = |class| PacketTo::Feature { class, interface: 1, vrf: 0 };
         // To 192.0.2.0/24, behind the interface again.
-        self.door.send(out, PacketTo::Vrf(0), |b| b.extend_from_slice(packet));
-        self.door.send(out, PacketTo::Interface(1), |b| b.extend_from_slice(&frame));
-        self.door.send(out, of_feature(PING), |b| b.extend_from_slice(packet));
-        self.door.send(out, of_feature(FLOOD), |b| b.extend_from_slice(packet));
-        self.door.send(out, of_feature(9), |b| b.extend_from_slice(packet));
-        self.door.send(out, PacketTo::Interface(u32::MAX), |b| b.extend_from_slice(&frame));
-        self.door.send(out, PacketTo::Vrf(u32::MAX - 7), |b| b.extend_from_slice(packet));
+        self.channel.send(out, PacketTo::Vrf(0), |b| b.extend_from_slice(packet));
+        self.channel.send(out, PacketTo::Interface(1), |b| b.extend_from_slice(&frame));
+        self.channel.send(out, of_feature(PING), |b| b.extend_from_slice(packet));
+        self.channel.send(out, of_feature(FLOOD), |b| b.extend_from_slice(packet));
+        self.channel.send(out, of_feature(9), |b| b.extend_from_slice(packet));
+        self.channel.send(out, PacketTo::Interface(u32::MAX), |b| b.extend_from_slice(&frame));
+        self.channel.send(out, PacketTo::Vrf(u32::MAX - 7), |b| b.extend_from_slice(packet));
     }
 }
 
@@ -56,10 +57,10 @@ impl Function for Answerer {
 
     fn step(&mut self, now: Time, input: In<'_>, out: &mut Effects) {
         let In::Channel { port, event } = input else { return };
-        match self.door.step(now, port, event) {
-            Some(DoorEvent::Opened) => self.opened += 1,
-            Some(DoorEvent::Closed(why)) => self.closed.push(why.to_owned()),
-            Some(DoorEvent::Packet(record, packet)) => {
+        match self.channel.step(now, port, event) {
+            Some(PacketChannelEvent::Opened) => self.opened += 1,
+            Some(PacketChannelEvent::Closed(why)) => self.closed.push(why.to_owned()),
+            Some(PacketChannelEvent::Packet(record, packet)) => {
                 let PacketRecord { class, interface, vrf, time_ns } = record;
                 self.seen.push(json!([class, interface, vrf, packet.len(), time_ns > 0]));
                 if class == PING {
@@ -71,11 +72,11 @@ impl Function for Answerer {
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
-        self.door.tick(now, out);
+        self.channel.tick(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.door.deadline()
+        self.channel.deadline()
     }
 
     fn configure(&mut self, _now: Time, _config: Arc<PathBuf>, _out: &mut Effects) {}
@@ -112,13 +113,13 @@ struct World {
     _folder: tempfile::TempDir,
 }
 
-/// A function with a door for both classes of the feature.
+/// A function with a packet channel for both classes of the feature.
 fn answerer(socket: &std::path::Path) -> Running<Answerer> {
     let make = |seed: Seed, socket: Arc<PathBuf>| {
         let classes = vec![("tap/ping".to_owned(), 300), ("tap/flood".to_owned(), 4)];
         let to = ToPackets { socket: (*socket).clone(), keys: None, classes, epoch: None };
-        let door = PacketDoor::new(seed.now, DOOR, to);
-        Answerer { door, seen: Vec::new(), closed: Vec::new(), opened: 0 }
+        let channel = PacketChannel::new(seed.now, PACKET_CHANNEL, to);
+        Answerer { channel, seen: Vec::new(), closed: Vec::new(), opened: 0 }
     };
     start(ShardSpec::default(), Arc::new(socket.to_owned()), make).unwrap()
 }
@@ -152,12 +153,12 @@ impl World {
         awaited("the memif", || memif.exists().then_some(()));
         let function = answerer(&socket);
         let peer = Peer::meet(&memif, 2);
-        awaited("the door", || (says(&function, "opened") == json!(1)).then_some(()));
+        awaited("the packet channel", || (says(&function, "opened") == json!(1)).then_some(()));
         let (asked, said) = (0, Vec::new());
         Self { control, function, forwarder, peer, asked, socket, said, _folder: folder }
     }
 
-    fn doors(&mut self) -> Value {
+    fn channels(&mut self) -> Value {
         self.asked += 1;
         let id = self.asked;
         self.control.ask(id, "doors", Vec::new()).unwrap();
@@ -186,8 +187,8 @@ fn a_feature_hands_packets_up_to_a_function_and_takes_down_what_it_sends() {
     let from = |mac: [u8; 6]| frames.iter().filter(|frame| frame[6..12] == mac).count();
     let counts = (from(ROUTER), from(OWN), from(tap::SOURCE));
     assert_eq!(counts, (10, 10, 10), "routed, as it was, and by the feature");
-    let doors = world.doors();
-    let row = &doors[0];
+    let channels = world.channels();
+    let row = &channels[0];
     assert_eq!((&row["up"], &row["down"]), (&json!(10), &json!(30)), "{row}");
     let lost = json!({ "no_feature": 20, "no_interface": 10, "no_table": 10 });
     assert_eq!(row["down_lost"], lost, "{row}");
@@ -207,24 +208,27 @@ fn a_class_that_floods_sheds_and_another_does_not() {
     }
     let frames = world.peer.sends_and_hears(0, 253, 10, 30);
     assert_eq!(frames.len(), 30);
-    let doors = awaited("the count", || {
-        let doors = world.doors();
-        let shed = doors[0]["classes"][1]["shed"]["class_full"].as_u64().unwrap_or(0);
-        (doors[0]["up"].as_u64().unwrap() + shed == 210).then_some(doors)
+    let channels = awaited("the count", || {
+        let channels = world.channels();
+        let shed = channels[0]["classes"][1]["shed"]["class_full"].as_u64().unwrap_or(0);
+        (channels[0]["up"].as_u64().unwrap() + shed == 210).then_some(channels)
     });
-    assert_eq!(doors[0]["classes"][0]["shed"], json!({}), "{doors}");
+    assert_eq!(channels[0]["classes"][0]["shed"], json!({}), "{channels}");
     world.stop();
 }
 
 #[test]
-fn a_class_has_one_door_and_the_next_who_waits_for_it_gets_it() {
+fn a_class_has_one_packet_channel_and_the_next_who_waits_for_it_gets_it() {
     let mut world = World::start();
     let second = answerer(&world.socket);
     awaited("its refusal", || (says(&second, "closed") != json!([])).then_some(()));
-    assert_eq!(says(&second, "closed")[0], json!("packets of class tap/ping have a door"));
+    assert_eq!(
+        says(&second, "closed")[0],
+        json!("packets of class tap/ping have a packet channel")
+    );
     let _ = world.function.ask(Ask::default());
     world.function = second;
-    awaited("the door", || (says(&world.function, "opened") == json!(1)).then_some(()));
+    awaited("the packet channel", || (says(&world.function, "opened") == json!(1)).then_some(()));
     assert_eq!(world.peer.sends_and_hears(1, 253, 3, 9).len(), 9);
     world.stop();
 }

@@ -1,5 +1,5 @@
-//! The door of a forwarder: a socket that its owner may open, root, and whom it names; and where it
-//! has a key, only who proves the key may control it.
+//! The listener of a forwarder: a socket that its owner may open, root, and whom it names; and
+//! where it has a key, only who proves the key may control it.
 
 use crate::highest;
 use crate::spec::{Failed, Spec, kernel};
@@ -26,8 +26,8 @@ const OWN_FOLDER: u32 = 0o700;
 const FOLDER_OF_ALL: u32 = 0o755;
 const ROOT: u32 = 0;
 
-/// The door.
-pub(crate) struct Door {
+/// The listener.
+pub(crate) struct ControlListener {
     listener: UnixListener,
     keys: Option<Keys>,
     users: Vec<u32>,
@@ -64,7 +64,7 @@ fn is_own(user: u32) -> bool {
     user == ROOT || user == unix_socket::own_user()
 }
 
-impl Door {
+impl ControlListener {
     /// Opens it. A socket that a forwarder left behind is taken away; its folder is made where it
     /// is missing, since a forwarder that is a unit of its own starts before its control.
     ///
@@ -166,7 +166,7 @@ impl Challenge {
     }
 }
 
-impl AsFd for Door {
+impl AsFd for ControlListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
@@ -195,20 +195,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let stranger = unix_socket::own_user() + 1;
         assert!(is_own(ROOT) && is_own(unix_socket::own_user()) && !is_own(stranger));
-        let door = Door::open(&spec(&folder, None, vec![stranger])).unwrap();
-        assert_eq!(door.gives_packets(true, None), Ok(()));
+        let listener = ControlListener::open(&spec(&folder, None, vec![stranger])).unwrap();
+        assert_eq!(listener.gives_packets(true, None), Ok(()));
         let refused = "without a key packets go to the forwarder's own user and root";
-        assert_eq!(door.gives_packets(false, None), Err(refused));
-        drop(door);
+        assert_eq!(listener.gives_packets(false, None), Err(refused));
+        drop(listener);
         let keys = Keys::parse("0123456789abcdef").unwrap();
-        let door = Door::open(&spec(&folder, Some(keys.clone()), vec![stranger])).unwrap();
+        let listener =
+            ControlListener::open(&spec(&folder, Some(keys.clone()), vec![stranger])).unwrap();
         let refused = "packets go to who has this forwarder's key";
         for (label, given) in [(LABEL, Err(refused)), (PACKETS_LABEL, Ok(()))] {
             let mut challenge = Challenge { octets: vec![7; CHALLENGE], ..Challenge::default() };
-            assert_eq!(door.gives_packets(true, Some(&challenge)), Err(refused));
+            assert_eq!(listener.gives_packets(true, Some(&challenge)), Err(refused));
             let proofs = keys.prove(label, &challenge.octets());
-            assert!(door.prove(&mut challenge, &proofs));
-            assert_eq!(door.gives_packets(false, Some(&challenge)), given);
+            assert!(listener.prove(&mut challenge, &proofs));
+            assert_eq!(listener.gives_packets(false, Some(&challenge)), given);
             assert_eq!(challenge.is_met(), given.is_err(), "nor does it control");
         }
     }
@@ -220,10 +221,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (users, mode) in [(vec![65_534], OF_ALL), (Vec::new(), OWN)] {
             let spec = spec(&folder, None, users);
-            let door = Door::open(&spec).unwrap();
+            let listener = ControlListener::open(&spec).unwrap();
             let rights = std::fs::metadata(&spec.socket).unwrap().permissions();
             assert_eq!(rights.mode() & 0o777, mode);
-            drop(door);
+            drop(listener);
         }
     }
 }

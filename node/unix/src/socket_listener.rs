@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_secs(2);
 const LISTENER: u64 = 0;
 const NEWS: u64 = u64::MAX;
 
-pub(crate) struct Doors {
+pub(crate) struct SocketListener {
     listen: Listen,
     listener: UnixListener,
     poll: Poll,
@@ -39,7 +39,7 @@ pub(crate) struct Doors {
     news: Vec<Vec<u8>>,
 }
 
-impl Doors {
+impl SocketListener {
     pub(crate) fn open(listen: Listen) -> io::Result<Self> {
         sweep(&listen.path)?;
         let listener = unix_socket::listen(&listen.path, MODE)?;
@@ -180,7 +180,7 @@ impl Doors {
     }
 }
 
-impl Channel for Doors {
+impl Channel for SocketListener {
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
     }
@@ -241,7 +241,7 @@ impl Channel for Doors {
     }
 }
 
-impl Drop for Doors {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         // Somebody has removed it: nothing is left to do.
         let _ = fs::remove_file(&self.listen.path);
