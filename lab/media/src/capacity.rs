@@ -41,6 +41,10 @@ const QUICK_TIME: Duration = Duration::from_secs(1);
 /// Calls of the report's rows on two cores; of the first where there are more, as in the report.
 const SIP_CALLS: [u32; 4] = [50_000, 24_000, 35_000, 8_000];
 const SIP_QUICK_CALLS: u32 = 2_000;
+/// What a call may cost the media controller's own process, octets: without keys and with them.
+/// Tables grow by doubling, so that fewer calls say little.
+const CALL_OCTETS_MAX: [u64; 2] = [1_024, 2_048];
+const WEIGHED_CALLS: u32 = 10_000;
 /// What is tried where those are not borne.
 const SIP_PARTS: [f64; 4] = [1.0, 0.8, 0.6, 0.4];
 /// Calls set up a second, and how long they speak: as in the report, and shorter.
@@ -211,6 +215,12 @@ fn by_sip(mut row: Row, bench: Bench, options: &Options, broken: &mut Vec<String
     match anchored::highest(speech.phones(0), carried, &size, bench, &options.tandem) {
         Ok(level) => {
             row.detail = json!({ "tandem": level.detail, "note": level.note });
+            let most = CALL_OCTETS_MAX[usize::from(speech.access != Access::Plain)];
+            let octets = level.detail["octets_per_call"]["msc"].as_u64().unwrap_or(u64::MAX);
+            if level.calls >= WEIGHED_CALLS && octets > most {
+                let name = &row.scenario;
+                broken.push(format!("{name}: {octets} octets a call in the MSC and not {most}"));
+            }
             match level.loss <= bench.loss {
                 true => row.tandem = Some(level.calls.into()),
                 false => broken.push(format!("{}: {}", row.scenario, level.note)),
