@@ -1,13 +1,14 @@
 //! What attributes become on their way into a VRF and out of it.
 
 use bgp::codec::{AttributeType, Attributes, Edit, ExtendedCommunity, rewrite};
+use bgp::family::Family;
 use core::net::Ipv4Addr;
 
 /// Attributes that were rewritten, with what they were made of: routes that follow each other
-/// mostly have the same.
+/// mostly have the same. Those of another family may have the same too, and become others.
 #[derive(Debug, Default)]
 pub(crate) struct Rewritten {
-    from: (Vec<u8>, Vec<u8>),
+    from: (Option<Family>, Vec<u8>, Vec<u8>),
     /// They are fit to be used.
     is_good: bool,
     pub(crate) attributes: Vec<u8>,
@@ -18,15 +19,18 @@ impl Rewritten {
     /// Makes them of these by `make`, unless they were; whether they can be used.
     pub(crate) fn of(
         &mut self,
+        family: Family,
         attributes: &[u8],
         next_hop: &[u8],
         make: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> bool,
     ) -> bool {
-        if self.from.0 != attributes || self.from.1 != next_hop || !self.is_good {
-            self.from.0.clear();
-            self.from.0.extend_from_slice(attributes);
-            self.from.1.clear();
-            self.from.1.extend_from_slice(next_hop);
+        let (of, from, hop) = &mut self.from;
+        if *of != Some(family) || *from != attributes || *hop != next_hop || !self.is_good {
+            *of = Some(family);
+            from.clear();
+            from.extend_from_slice(attributes);
+            hop.clear();
+            hop.extend_from_slice(next_hop);
             self.attributes.clear();
             self.next_hop.clear();
             self.is_good = make(&mut self.attributes, &mut self.next_hop);

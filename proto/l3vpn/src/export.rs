@@ -86,7 +86,7 @@ impl Way<'_> {
         let (own, settings, is_ipv6) = (self.own, self.settings, self.vpn == Family::Vpnv6);
         let is_told = best.is_some_and(|best| {
             let (from, hop) = (best.attributes, best.next_hop_octets);
-            self.exported.of(from, hop, |out, to| {
+            self.exported.of(self.vpn, from, hop, |out, to| {
                 attributes::exported(from, &settings.export, own, is_ipv6, out, to)
             })
         });

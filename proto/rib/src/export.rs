@@ -104,11 +104,11 @@ impl Export<'_> {
             return set.rank.is_usable();
         }
         let is_external = self.terms.kind == Kind::External;
-        // Plain IPv4 with an IPv6 next hop (RFC 8950).
-        let is_extended = self.family == Family::Ipv4Unicast
-            && match self.terms.next_hop_self {
-                Some(own) => own.is_ipv6(),
-                None => !set.next_hop().is_empty(),
+        // IPv4, with labels and of VPNs too, with an IPv6 next hop (RFC 8950 §4).
+        let is_extended = self.family.extends_next_hop()
+            && match (self.terms.next_hop_self, set.next_hop().len()) {
+                (Some(own), _) => own.is_ipv6(),
+                (None, octets) => octets > 0 && !self.family.takes_next_hop(octets, false),
             };
         let is_good = !set.no_advertise
             && !set.rank.is_refused()

@@ -118,7 +118,10 @@ fn negotiated(of_core: bool, asn: u32) -> Negotiated {
             four_octet_as: true,
             families: families(of_core),
             add_path: FamilySet::EMPTY,
-            extended_next_hop: FamilySet::EMPTY,
+            extended_next_hop: match of_core {
+                true => FamilySet::EMPTY,
+                false => FamilySet::only(Family::Ipv4Unicast),
+            },
             multiple_labels: FamilySet::EMPTY,
             aigp: false,
             first_as: None,
@@ -149,7 +152,9 @@ fn announced(family: Family, key: &[u8], said: &Said) -> Vec<u8> {
     let (mut wire, mut out) = (Vec::new(), Vec::new());
     family.join(key, payload, &mut wire);
     let mut packing = match family {
-        Family::Ipv4Unicast => Announcement::plain(limits, attributes, &mut out),
+        Family::Ipv4Unicast if next_hop.is_empty() => {
+            Announcement::plain(limits, attributes, &mut out)
+        }
         _ => Announcement::multiprotocol(limits, family, next_hop, attributes, &mut out),
     }
     .expect("room");
