@@ -26,6 +26,9 @@ impl Vpn {
 
     fn export_vrf(&mut self, core: &mut Rib, id: VrfId, left: &mut usize) -> bool {
         let Some(vrf) = self.vrfs.get_mut(&id) else { return false };
+        if self.of_distinguisher.get(&vrf.settings.distinguisher) != Some(&id) {
+            return false;
+        }
         let Vrf { settings, rib, reader, counters, .. } = &mut **vrf;
         let exported = &mut self.room.exported;
         // Another VRF has other targets.

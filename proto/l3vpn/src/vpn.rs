@@ -10,6 +10,7 @@ use bgp::codec::{Asn, ExtendedCommunity, Identifier, write_attribute};
 use bgp::family::{Family, RouteDistinguisher};
 use core::net::Ipv4Addr;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use rib::{Bounds, EQUAL_MAX, OwnRoute, PeerId, Policy, ReaderId, Rib};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -168,14 +169,13 @@ impl Vpn {
     }
 
     fn change(&mut self, core: &mut Rib, id: VrfId, before: &VrfSettings, settings: VrfSettings) {
-        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
-        let is_another = before.distinguisher != settings.distinguisher;
+        // It was checked that nobody else has it.
+        let is_another = !self.has_distinguisher(id, settings.distinguisher);
         if is_another {
-            vrf.counters.exported = 0;
-            retract(core, before.distinguisher);
-            self.of_distinguisher.remove(&before.distinguisher);
+            self.release(core, id);
             self.of_distinguisher.insert(settings.distinguisher, id);
         }
+        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
         if is_another || (&before.export, before.label) != (&settings.export, settings.label) {
             vrf.rib.close_reader(vrf.reader);
             vrf.reader = vrf.rib.reader(families(), 1);
@@ -185,15 +185,34 @@ impl Vpn {
         self.touch(id);
     }
 
+    /// A VRF gives its distinguisher back for another one to have, and takes back what it exported
+    /// under it: nothing is exported until [`Vpn::set_vrf`] gives it one. VRFs that exchange
+    /// theirs give them back first.
+    pub fn release(&mut self, core: &mut Rib, id: VrfId) {
+        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
+        let distinguisher = vrf.settings.distinguisher;
+        if let Entry::Occupied(held) = self.of_distinguisher.entry(distinguisher)
+            && *held.get() == id
+        {
+            held.remove();
+            vrf.counters.exported = 0;
+            retract(core, distinguisher);
+        }
+    }
+
+    /// Whether a VRF has that distinguisher now.
+    pub(crate) fn has_distinguisher(&self, id: VrfId, distinguisher: RouteDistinguisher) -> bool {
+        self.of_distinguisher.get(&distinguisher) == Some(&id)
+    }
+
     /// A VRF is no more: its table, and what it has exported.
     pub fn remove_vrf(&mut self, core: &mut Rib, id: VrfId) -> bool {
+        self.release(core, id);
         let Some(vrf) = self.vrfs.remove(&id) else { return false };
         self.change_targets(core, id, &vrf.settings.import, &[]);
-        self.of_distinguisher.remove(&vrf.settings.distinguisher);
         self.distinguishers.forget(id);
         self.touched.retain(|it| *it != id);
         self.short.remove(&id);
-        retract(core, vrf.settings.distinguisher);
         true
     }
 

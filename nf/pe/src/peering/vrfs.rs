@@ -14,7 +14,7 @@ use crate::Settings;
 use crate::config::{Pe, Vrf};
 use crate::hops::{Hops, is_up, prefix_of};
 use crate::links::links_of;
-use bgp::family::{Family, FamilySet, Label};
+use bgp::family::{Family, FamilySet, Label, RouteDistinguisher};
 use dataplane::{Dataplane, Kind as Named, Rank};
 use igp::Prefix;
 use l3vpn::{Vpn, VrfId, VrfSettings};
@@ -199,6 +199,14 @@ impl Vrfs {
                 table.reader = rib.reader(families(), paths_max.into());
             }
         }
+        // Tables may exchange their distinguishers: all that go are free before one is taken.
+        let held: BTreeMap<u32, RouteDistinguisher> =
+            self.vpn.vrfs().map(|(id, it, _)| (id.0, it.distinguisher)).collect();
+        for it in &wished {
+            if held.get(&it.number).is_some_and(|held| *held != it.settings.distinguisher) {
+                self.vpn.release(core, VrfId(it.number));
+            }
+        }
         for it in wished {
             self.set(core, it);
         }
@@ -208,8 +216,9 @@ impl Vrfs {
         let Wished { number, name, settings, routes, here, underlay } = wished;
         let label = settings.label.number();
         let id = VrfId(number);
-        // The section was checked: nothing is refused but what another table still has.
-        if self.vpn.set_vrf(core, id, settings).is_err() {
+        // The section was checked, and distinguishers are free: nothing is refused.
+        if let Err(refusal) = self.vpn.set_vrf(core, id, settings) {
+            tracing::error!(target: "bgp", vrf = name, ?refusal, "the table stays as it was");
             return;
         }
         let Some(rib) = self.vpn.rib_mut(id) else { return };

@@ -271,8 +271,11 @@ impl World {
 
     /// A VRF comes, with customers: the first two are of one site.
     pub fn add(&mut self, id: VrfId, mut settings: VrfSettings) {
-        if self.tables.values().any(|it| it.settings.distinguisher == settings.distinguisher) {
-            settings.distinguisher = distinguisher(100 + id.0 as u8);
+        let is_free = |it: &RouteDistinguisher| {
+            self.tables.values().all(|table| table.settings.distinguisher != *it)
+        };
+        if !is_free(&settings.distinguisher) {
+            settings.distinguisher = (100..).map(distinguisher).find(is_free).expect("few");
         }
         self.vpn.set_vrf(&mut self.core, id, settings.clone()).expect("it can be so");
         let rib = self.vpn.rib_mut(id).expect("it came");
@@ -306,6 +309,19 @@ impl World {
 
     pub fn change(&mut self, id: VrfId, settings: VrfSettings) {
         if self.vpn.set_vrf(&mut self.core, id, settings.clone()).is_ok() {
+            self.tables.get_mut(&id).expect("it is there").settings = settings;
+        }
+    }
+
+    /// Two VRFs exchange their distinguishers.
+    pub fn exchange(&mut self, ids: [VrfId; 2]) {
+        let [one, other] = ids.map(|id| self.tables[&id].settings.clone());
+        let pairs = [(ids[0], &one, &other), (ids[1], &other, &one)];
+        ids.iter().for_each(|id| self.vpn.release(&mut self.core, *id));
+        for (id, own, others) in pairs {
+            let distinguisher = others.distinguisher;
+            let settings = VrfSettings { distinguisher, ..own.clone() };
+            self.vpn.set_vrf(&mut self.core, id, settings.clone()).expect("it is free");
             self.tables.get_mut(&id).expect("it is there").settings = settings;
         }
     }
