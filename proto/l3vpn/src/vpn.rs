@@ -4,13 +4,14 @@ use crate::attributes::Rewritten;
 use crate::distinguishers::Distinguishers;
 use crate::key::FAMILIES;
 use crate::targets::{self, Targets};
-use crate::vrf::{Vrf, families};
+use crate::vrf::Vrf;
 use crate::{Counters, TARGETS_MAX, VRFS_MAX, VrfId, VrfSettings};
 use bgp::codec::{Asn, ExtendedCommunity, Identifier, write_attribute};
 use bgp::family::{Family, RouteDistinguisher};
 use core::net::Ipv4Addr;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use machine::Time;
 use rib::{Bounds, EQUAL_MAX, OwnRoute, PeerId, Policy, ReaderId, Rib};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -70,6 +71,10 @@ pub struct Vpn {
     pub(crate) touched: VecDeque<VrfId>,
     /// VRFs to which something was refused.
     pub(crate) short: BTreeSet<VrfId>,
+    /// VRFs of which something is not exported.
+    pub(crate) withheld: BTreeSet<VrfId>,
+    /// When that was last judged anew.
+    pub(crate) relieved: Option<Time>,
     /// Families of which the core tells everything anew.
     pub(crate) begun: Vec<Family>,
     pub(crate) room: Room,
@@ -100,6 +105,8 @@ impl Vpn {
             distinguishers: Distinguishers::default(),
             touched: VecDeque::new(),
             short: BTreeSet::new(),
+            withheld: BTreeSet::new(),
+            relieved: None,
             begun: Vec::new(),
             room: Room::default(),
         }
@@ -138,6 +145,9 @@ impl Vpn {
         if is_more && self.short.remove(&id) {
             retell(core, &self.vrfs[&id].settings.import);
         }
+        if is_more && self.withheld.contains(&id) {
+            self.export_anew(id);
+        }
         Ok(())
     }
 
@@ -175,13 +185,14 @@ impl Vpn {
             self.release(core, id);
             self.of_distinguisher.insert(settings.distinguisher, id);
         }
+        let is_anew =
+            is_another || (&before.export, before.label) != (&settings.export, settings.label);
         let Some(vrf) = self.vrfs.get_mut(&id) else { return };
-        if is_another || (&before.export, before.label) != (&settings.export, settings.label) {
-            vrf.rib.close_reader(vrf.reader);
-            vrf.reader = vrf.rib.reader(families(), 1);
-            self.room.exported.forget();
-        }
         vrf.settings = settings;
+        if is_anew {
+            self.room.exported.forget();
+            self.export_anew(id);
+        }
         self.touch(id);
     }
 
@@ -213,6 +224,7 @@ impl Vpn {
         self.distinguishers.forget(id);
         self.touched.retain(|it| *it != id);
         self.short.remove(&id);
+        self.withheld.remove(&id);
         true
     }
 
@@ -258,7 +270,6 @@ impl Vpn {
         core.read_changes(self.reader, budget, &mut |change| self.take(change));
         self.sweep(core);
         self.export(core, budget);
-        self.relieve(core);
         core.has_changes(self.reader) || !self.touched.is_empty()
     }
 
@@ -266,21 +277,6 @@ impl Vpn {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         self.vrfs.values().any(|vrf| vrf.rib.has_changes(vrf.reader))
-    }
-
-    /// What VRFs were refused is judged anew when they have room for it: an eighth of what they may
-    /// have, so that routes around the limit cost no walk each time.
-    fn relieve(&mut self, core: &mut Rib) {
-        let has_room = |id: &VrfId| {
-            let vrf = self.vrfs.get(id)?;
-            let most = vrf.settings.routes_max;
-            (vrf.prefixes() < most - most.div_ceil(8)).then_some((*id, vrf.settings.import.clone()))
-        };
-        let relieved: Vec<_> = self.short.iter().filter_map(has_room).collect();
-        for (id, import) in &relieved {
-            self.short.remove(id);
-            retell(core, import);
-        }
     }
 
     /// Something changed in a VRF.
@@ -315,19 +311,19 @@ impl Vpn {
         self.settings.next_hop = next_hop;
         self.room.exported.forget();
         let ids: Vec<VrfId> = self.vrfs.keys().copied().collect();
-        for id in ids {
-            if let Some(vrf) = self.vrfs.get_mut(&id) {
-                vrf.rib.close_reader(vrf.reader);
-                vrf.reader = vrf.rib.reader(families(), 1);
-            }
-            self.touch(id);
-        }
+        ids.into_iter().for_each(|id| self.export_anew(id));
     }
 
     /// Whether a VRF was refused routes, since it has as many as it may, and is so still.
     #[must_use]
     pub fn is_full(&self, id: VrfId) -> bool {
         self.short.contains(&id)
+    }
+
+    /// Whether some of a VRF's routes are not exported, since as many are as may be.
+    #[must_use]
+    pub fn is_withheld(&self, id: VrfId) -> bool {
+        self.withheld.contains(&id)
     }
 
     /// The VRFs in their order, with what was counted of them.
@@ -343,10 +339,11 @@ impl Vpn {
 }
 
 /// Routes of VPNs that have one of these targets are told again.
-fn retell(core: &mut Rib, targets: &[ExtendedCommunity]) {
+pub(crate) fn retell(core: &mut Rib, targets: &[ExtendedCommunity]) {
     if targets.is_empty() {
         return;
     }
+    let targets: BTreeSet<_> = targets.iter().copied().collect();
     for (vpn, _) in FAMILIES {
         core.retell(vpn, &mut |attributes| {
             targets::of_route(attributes).any(|target| targets.contains(&target))

@@ -286,7 +286,8 @@ peer_options! {
     /// (RFC 5082). 1 is a neighbour.
     ttl_security_hops: u8,
     /// How many routes it may have, by family. Absent for a family, an external peer may have
-    /// 2,000,000 routes of IPv4, 500,000 of IPv6 and 1,000,000 of any other; an internal one any
+    /// 2,000,000 routes of IPv4, 500,000 of IPv6 and 1,000,000 of any other, a customer of a `vrf`
+    /// half of its table's `routes_max`, in equal parts for its families; an internal one any
     /// number.
     prefix_limit: Vec<PrefixLimit>,
     /// Octets of attributes with which its routes may stand in the table, each set of attributes

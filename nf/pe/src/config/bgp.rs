@@ -1,6 +1,6 @@
 //! `[pe.bgp]`: a speaker of BGP beside the router's tables, with the keys of `[[rr]]`.
 
-use super::{Pe, network, prefix};
+use super::{Pe, Vrf, network, prefix};
 use bgp_stack::config::{Group, Peer, Section};
 use config::Issue;
 use runtime::PortId;
@@ -138,14 +138,12 @@ impl Bgp {
         }
     }
 
-    /// What this section says of the speaker, which listens there.
+    /// What this section says of the speaker, which listens there; its peers may be customers of
+    /// those of the tables that have a distinguisher.
     #[must_use]
-    pub fn speaker<'a>(&'a self, listens: &'a [String]) -> Section<'a> {
-        self.speaker_with(listens, Vec::new())
-    }
-
-    /// The same, whose peers may be customers of these tables.
-    fn speaker_with<'a>(&'a self, listens: &'a [String], vrfs: Vec<&'a str>) -> Section<'a> {
+    pub fn speaker<'a>(&'a self, listens: &'a [String], tables: &'a [Vrf]) -> Section<'a> {
+        let vrfs = tables.iter().filter(|it| it.rd.is_some());
+        let vrfs = vrfs.map(|it| (it.name.as_str(), it.routes_max as u64)).collect();
         Section {
             key: "pe.bgp",
             asn: self.asn,
@@ -202,9 +200,7 @@ impl Bgp {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub(super) fn validate(&self, pe: &Pe, issues: &mut Vec<Issue>) {
         let (listens, addresses) = (self.listens(), pe.global_addresses());
-        let vrfs = pe.vrf.iter().filter(|it| it.rd.is_some());
-        let vrfs = vrfs.map(|it| it.name.as_str()).collect();
-        self.speaker_with(&listens, vrfs).validate(issues);
+        self.speaker(&listens, &pe.vrf).validate(issues);
         for (n, text) in self.listen.iter().enumerate() {
             let at = format!("listen[{n}]");
             let address = text.parse::<SocketAddr>().map(|it| (it.ip(), it.port()));
@@ -340,7 +336,8 @@ impl Bgp {
     pub(super) fn interruptions(&self, next: Option<&Self>) -> Vec<String> {
         let Some(next) = next else { return vec!["all sessions of BGP end".to_owned()] };
         let (old, new) = (self.listens(), next.listens());
-        let found = self.speaker(&old).interruptions(&next.speaker(&new), !self.is_same(next));
+        let (old, new) = (self.speaker(&old, &[]), next.speaker(&new, &[]));
+        let found = old.interruptions(&new, !self.is_same(next));
         found.sentences()
     }
 }

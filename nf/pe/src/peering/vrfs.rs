@@ -18,6 +18,7 @@ use bgp::family::{Family, FamilySet, Label, RouteDistinguisher};
 use dataplane::{Dataplane, Kind as Named, Rank};
 use igp::Prefix;
 use l3vpn::{Vpn, VrfId, VrfSettings};
+use machine::Time;
 use nodes::program::{Hop, Push, Tunnel};
 use rib::{Change, Choice, Kind, PathRef, PeerId, ReaderId, Rib};
 use std::collections::{BTreeMap, BTreeSet};
@@ -259,6 +260,26 @@ impl Vrfs {
     /// Imports and exports, as many routes; whether there is more.
     pub(crate) fn work(&mut self, core: &mut Rib, budget: usize) -> bool {
         self.vpn.work(core, budget)
+    }
+
+    /// What was refused to tables, or withheld of them, is judged anew where there is room again;
+    /// whether there is something to be done.
+    pub(crate) fn tick(&mut self, now: Time, core: &mut Rib) -> bool {
+        self.vpn.tick(now, core)
+    }
+
+    /// When that wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.vpn.deadline()
+    }
+
+    /// Tables of which some routes are not exported, since as many are as may be.
+    pub(crate) fn withheld(&self) -> impl Iterator<Item = Full> + '_ {
+        let all = self.vpn.vrfs().filter(|(id, ..)| self.vpn.is_withheld(*id));
+        all.filter_map(|(id, settings, counters)| {
+            let name = self.tables.get(&id.0)?.name.clone();
+            Some(Full { name, routes_max: settings.routes_max, refused: counters.withheld })
+        })
     }
 
     /// Whether other edges were not told of all that tables chose.

@@ -427,10 +427,16 @@ impl World {
         is_told || more
     }
 
+    /// Some seconds pass.
+    pub fn wait(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
     /// Until nothing is left to be done.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
             let mut more = self.vpn.work(&mut self.core, 50);
+            more |= self.vpn.tick(self.now, &mut self.core);
             settle(&mut self.core, self.now, &mut self.edges, &negotiated(true, OWN_AS).context);
             let ids: Vec<VrfId> = self.tables.keys().copied().collect();
             for id in ids {

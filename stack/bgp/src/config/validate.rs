@@ -283,8 +283,8 @@ impl Section<'_> {
 
     /// What a customer of a routing table may say, in the section where it stands.
     fn validate_customer(&self, own: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
-        if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains(&it.as_str())) {
-            let hint = meant(vrf, self.vrfs.iter().copied(), "name a routing table with `rd`");
+        if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains_key(it.as_str())) {
+            let hint = meant(vrf, self.vrfs.keys().copied(), "name a routing table with `rd`");
             let what = format!("there is no routing table `{vrf}` with customers");
             issues.push(Issue::new(format!("{at}.vrf"), what, hint));
         }
