@@ -264,6 +264,11 @@ peer_options! {
     /// Its AS in the paths that it is told is replaced by this node's: other sites of the customer
     /// have the same one. For customers of a `vrf`; absent: no.
     as_override: bool,
+    /// Attributes that steer the provider's core pass between it and its table, both ways: tunnel
+    /// encapsulations (RFC 9012), prefix SIDs (RFC 8669), PMSI tunnels, labels of edges, IPv6
+    /// extended communities, attribute sets, opaque extended communities (colours) and those of
+    /// EVPN. For customers of a `vrf`; absent: no, they are dropped.
+    core_attributes: bool,
     /// Where it stands (`[[rr.location]]`): its best paths are chosen by the metrics from there.
     location: String,
     /// The policy that its routes go through when they come; absent: what `default_policy` says.

@@ -296,6 +296,7 @@ impl World {
                 customer: Customer {
                     site: id.0.is_multiple_of(2).then(site),
                     as_override: number % 2 == 1,
+                    drops_core_attributes: number % 2 == 1,
                 },
             };
             let asn = customer_as(number);

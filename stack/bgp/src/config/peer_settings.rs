@@ -192,6 +192,8 @@ impl PeerSettings {
             customer: Customer {
                 site: options.site.as_deref().and_then(ExtendedCommunity::route_origin),
                 as_override: options.as_override.unwrap_or(false),
+                drops_core_attributes: options.vrf.is_some()
+                    && !options.core_attributes.unwrap_or(false),
             },
             session: settings,
         }

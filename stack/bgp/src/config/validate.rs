@@ -300,9 +300,11 @@ impl Section<'_> {
     /// of the global table.
     fn validate_table(&self, whole: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
         if whole.vrf.is_none() {
-            for (key, stands) in
-                [("site", whole.site.is_some()), ("as_override", whole.as_override == Some(true))]
-            {
+            for (key, stands) in [
+                ("site", whole.site.is_some()),
+                ("as_override", whole.as_override == Some(true)),
+                ("core_attributes", whole.core_attributes == Some(true)),
+            ] {
                 if stands {
                     let what = format!("`{key}` is for customers of a routing table");
                     let hint = "remove it, or name a `vrf`";

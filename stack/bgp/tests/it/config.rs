@@ -63,6 +63,7 @@ fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
         [[group]]
         name = "override"
         as_override = true
+        core_attributes = true
         [[peer]]
         name = "global"
         address = "10.0.0.2"
@@ -101,12 +102,13 @@ fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
         "peer[3].vrf",
         "peer[3].families",
         "peer[4].as_override",
+        "peer[4].core_attributes",
     ];
     assert_eq!(paths, wanted);
 }
 
 #[test]
-fn a_customer_has_half_of_its_table_unless_its_limit_is_given() {
+fn a_customer_has_half_of_its_table_and_nothing_of_the_core_unless_its_section_says_so() {
     let site = Site::read(
         r#"
         asn = 65000
@@ -130,6 +132,7 @@ fn a_customer_has_half_of_its_table_unless_its_limit_is_given() {
         vrf = "red"
         families = ["ipv4-unicast", "ipv6-unicast"]
         prefix_limit = [{ family = "ipv6-unicast", max = 700 }]
+        core_attributes = true
         [[peer]]
         name = "transit"
         address = "10.0.0.5"
@@ -139,9 +142,12 @@ fn a_customer_has_half_of_its_table_unless_its_limit_is_given() {
     let section = Section { vrfs: BTreeMap::from([("red", 1_000)]), ..site.section() };
     let seed = Seed { shard: 0, shards: 1, random: [1; 32], now: Time::ZERO };
     let speaker = Speaker::new(&seed, &section, Duration::ZERO, None);
-    let limits = |name: &str| {
+    let settings = |name: &str| {
         let peer = speaker.peers().find(name).and_then(|id| speaker.peers().get(id));
-        let limits = &peer.expect("it is configured").settings.limits;
+        &peer.expect("it is configured").settings
+    };
+    let limits = |name: &str| {
+        let limits = &settings(name).limits;
         let mut all: Vec<_> = limits.iter().map(|it| (it.family, it.max)).collect();
         all.sort_unstable();
         all
@@ -151,4 +157,6 @@ fn a_customer_has_half_of_its_table_unless_its_limit_is_given() {
     assert_eq!(limits("both"), [(four, 250), (six, 250)]);
     assert_eq!(limits("given"), [(four, 250), (six, 700)]);
     assert_eq!(limits("transit"), [(four, 2_000_000)]);
+    let drops = |name: &str| settings(name).customer.drops_core_attributes;
+    assert_eq!(["both", "given", "transit"].map(drops), [true, false, false]);
 }
