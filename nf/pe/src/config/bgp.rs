@@ -63,7 +63,8 @@ pub struct Bgp {
     /// Equal paths among which flows are shared, 1 to 64.
     #[serde(default = "paths_max", skip_serializing_if = "is_one")]
     pub paths_max: u8,
-    /// The first and the last of the labels that tables with `rd` and without `label` have.
+    /// The first and the last of the labels that tables with `rd` and without `label` have. That of
+    /// a table which has gone is given to no other one for a day: other edges may still use it.
     #[serde(default = "vpn_labels")]
     pub vpn_labels: [u32; 2],
     /// Routing policies, which `import` and `export` name.

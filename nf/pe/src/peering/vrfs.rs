@@ -117,7 +117,7 @@ pub(crate) fn wished(settings: &Settings, dataplane: &Dataplane, here: Here) -> 
                 distinguisher: vrf.distinguisher()?,
                 import: vrf.imports(),
                 export: vrf.exports(),
-                label: Label::new(pe.label_of(vrf, number)?)?,
+                label: Label::new(pe.label_of(vrf, dataplane.numbers())?)?,
                 routes_max: vrf.routes_max,
             },
             routes: routes_of(settings, dataplane, vrf),
