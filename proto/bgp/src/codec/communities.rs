@@ -110,8 +110,9 @@ impl ExtendedCommunity {
         matches!(self.0[0], 0..=2) && self.0[1] == Self::ROUTE_TARGET
     }
 
-    /// Whether it says how a provider's core carries packets, as [`super::AttributeType::steers_core`]
-    /// has it: it is opaque (a colour chooses a policy of segment routing, RFC 9256 §8.4), or of EVPN.
+    /// Whether it says how a provider's core carries packets, as attributes may
+    /// ([`super::AttributeType::steers_core`]): it is opaque (a colour chooses a policy of segment
+    /// routing, RFC 9256 §8.4), or of EVPN.
     #[must_use]
     pub const fn steers_core(self) -> bool {
         matches!(self.0[0] & !0x40, Self::OPAQUE | Self::EVPN)
