@@ -357,6 +357,15 @@ impl ProviderEdge {
         rows.extend(self.igp(|igp| igp.alarms(now)));
         rows.extend(self.ldp(Labels::alarms));
         rows.extend(self.learnt.peering.alarms(now));
+        let without = self.settings.pe.without_label(self.dataplane.numbers());
+        rows.extend(without.filter(|_| self.dataplane.is_controlled()).map(|it| {
+            let text = format!(
+                "routing table {} has no label, and other edges hear nothing of it: all of \
+                 `vpn_labels` are given or were another table's within a day; widen the range",
+                it.name
+            );
+            alarm("vpn-labels-used-up", &it.name, "major", &text)
+        }));
         rows
     }
 }

@@ -135,7 +135,7 @@ impl Compiler<'_> {
         for vrf in &self.pe.vrf {
             let number = self.numbers.of(Kind::Vrf, &vrf.name);
             self.out.put(Rank::Table, Removed::Vrf(number), Program::Vrf { vrf: number });
-            if let Some(label) = self.pe.label_of(vrf, number) {
+            if let Some(label) = self.pe.give_label(vrf, number, self.numbers) {
                 let tunnel = tunnel(vrf.tunnel);
                 self.label(label, program::LabelAction::PopVrf { vrf: number, tunnel });
             }

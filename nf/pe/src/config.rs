@@ -175,7 +175,7 @@ pub struct Vrf {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub export_targets: Vec<String>,
     /// Prefixes that it may have, those of customers among them, before no further ones are taken
-    /// of other edges: an alarm says so.
+    /// of other edges, and routes of customers that it tells to other edges: alarms say so.
     #[serde(default = "routes_max")]
     pub routes_max: usize,
 }

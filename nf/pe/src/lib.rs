@@ -124,6 +124,11 @@ impl ProviderEdge {
         }
     }
 
+    /// When a label has rested that a routing table waits for.
+    fn label_due(&self) -> Option<Time> {
+        self.dataplane.numbers().due().filter(|_| self.dataplane.is_controlled())
+    }
+
     /// What the protocols are told of the section and of the links.
     fn configure_learnt(&mut self, now: Time, out: &mut Effects) {
         self.learnt.configure(now, &self.settings, &mut self.dataplane, out);
@@ -204,13 +209,17 @@ impl Function for ProviderEdge {
 
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.dataplane.tick(now, out);
+        if self.label_due().is_some_and(|at| at <= now) {
+            self.say(now, out);
+            self.configure_learnt(now, out);
+        }
         self.learnt.tick(now, out);
         self.follow(now, out);
         self.show(now);
     }
 
     fn deadline(&self) -> Option<Time> {
-        let all = [self.dataplane.deadline(), self.learnt.deadline()];
+        let all = [self.dataplane.deadline(), self.label_due(), self.learnt.deadline()];
         all.into_iter().flatten().min()
     }
 

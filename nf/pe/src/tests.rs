@@ -233,3 +233,68 @@ fn a_worker_that_crashed_is_an_alarm_for_ten_minutes_and_one_that_hangs_another(
     assert_eq!(names(&mut edge, now), ["worker-hung critical"]);
     assert!(names(&mut edge, now + Duration::from_secs(600)).is_empty());
 }
+
+/// The section of an edge with these tables of VPNs and four labels for them.
+fn vpns(names: &[&str]) -> String {
+    let tables = names.iter().map(|name| {
+        let number = name.as_bytes()[0];
+        format!("[[vrf]]\nname = \"{name}\"\nrd = \"65000:{number}\"\n")
+    });
+    let head = "name = \"pe1\"\n[bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\n";
+    format!("{head}vpn_labels = [1000, 1003]\n{}", tables.collect::<String>())
+}
+
+#[test]
+fn the_label_of_a_table_that_has_gone_is_not_that_of_the_next_one() {
+    let mut numbers = Numbers::default();
+    let mut labels = |names: &[&str]| {
+        things(&compiled(&vpns(names), &mut numbers), |it| match it {
+            Program::Label { label, action: LabelAction::PopVrf { vrf, .. } } => {
+                Some((*label, *vrf))
+            }
+            _ => None,
+        })
+    };
+    assert_eq!(labels(&["x", "y"]), [(1_001, 1), (1_002, 2)]);
+    assert_eq!(labels(&["y"]), [(1_002, 2)]);
+    assert_eq!(labels(&["y", "z"]), [(1_000, 1), (1_002, 2)], "the number is given again");
+    let all = labels(&["y", "z", "v", "w"]);
+    assert_eq!(all, [(1_000, 1), (1_002, 2), (1_003, 3)], "for the last one there is none");
+}
+
+#[test]
+fn a_table_without_a_label_is_an_alarm_until_one_has_rested() {
+    let settings = |names: &[&str]| {
+        Arc::new(Settings {
+            pe: read(&vpns(names)),
+            routes: Vec::new(),
+            launch: Launch::default(),
+            ospf_keys: Default::default(),
+            isis_keys: Default::default(),
+            bfd_keys: Default::default(),
+        })
+    };
+    let (now, mut out) = (Time::from_millis(1), Effects::default());
+    let seed = Seed { shard: 0, shards: 1, random: [0; 32], now };
+    let mut edge = ProviderEdge::new(seed, settings(&["v", "w", "x", "y"]));
+    edge.tick(now, &mut out);
+    let without = |edge: &mut ProviderEdge, now| {
+        let rows = edge.alarms(now).into_iter().filter(|it| it.name == "vpn-labels-used-up");
+        rows.map(|it| it.subject).collect::<Vec<_>>()
+    };
+    assert!(without(&mut edge, now).is_empty(), "nobody was asked yet");
+    let mut welcome = Vec::new();
+    let reply = Reply::Welcome { ports: Vec::new(), memo: Vec::new(), is_taken: false };
+    ipc::write(&reply, &mut welcome).expect("it is short");
+    for event in [ChannelEvent::Up, ChannelEvent::Message(&welcome)] {
+        edge.step(now, In::Channel { port: CHANNELS.control, event }, &mut out);
+    }
+    assert!(without(&mut edge, now).is_empty());
+    edge.configure(now, settings(&["v", "w", "x", "z"]), &mut out);
+    assert_eq!(without(&mut edge, now), ["z"]);
+    let later = |hours: u64| now + Duration::from_secs(3_600 * hours);
+    edge.tick(later(23), &mut out);
+    assert_eq!(without(&mut edge, later(23)), ["z"]);
+    edge.tick(later(24), &mut out);
+    assert!(without(&mut edge, later(24)).is_empty());
+}

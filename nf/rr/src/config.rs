@@ -16,6 +16,7 @@ use bgp_stack::config::Section;
 use config::{Issue, interrupted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// A route reflector (RFC 4456): sessions with clients and others, and the routes between them.
@@ -103,7 +104,7 @@ impl Rr {
             peer: &self.peer,
             policy: &self.policy,
             locations: self.location.iter().map(|it| &*it.name).collect(),
-            vrfs: Vec::new(),
+            vrfs: BTreeMap::new(),
             first_port: ports::BGP,
         }
     }

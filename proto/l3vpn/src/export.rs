@@ -26,7 +26,11 @@ impl Vpn {
 
     fn export_vrf(&mut self, core: &mut Rib, id: VrfId, left: &mut usize) -> bool {
         let Some(vrf) = self.vrfs.get_mut(&id) else { return false };
+        if self.of_distinguisher.get(&vrf.settings.distinguisher) != Some(&id) {
+            return false;
+        }
         let Vrf { settings, rib, reader, counters, .. } = &mut **vrf;
+        let withheld = counters.withheld;
         let exported = &mut self.room.exported;
         // Another VRF has other targets.
         exported.forget();
@@ -41,14 +45,19 @@ impl Vpn {
                 if key::join(settings.distinguisher, choice.key, &mut vpn_key).is_none() {
                     return;
                 }
-                let mut way = Way { vpn, key: &vpn_key, own, settings, exported };
+                let is_full = counters.exported >= settings.routes_max as u64;
+                let mut way = Way { vpn, key: &vpn_key, own, settings, is_full, exported };
                 match way.tell(core, &choice) {
                     Outcome::Came => counters.exported += 1,
                     Outcome::Went => counters.exported -= 1,
+                    Outcome::Withheld => counters.withheld += 1,
                     Outcome::Same => {}
                 }
             }
         });
+        if counters.withheld > withheld {
+            self.withheld.insert(id);
+        }
         for (vpn, inner) in FAMILIES.iter().filter(|(_, inner)| begun.contains(inner)) {
             // What was exported and is gone since goes.
             for (vpn_key, _) in core.keys_from(PeerId::OWN, *vpn) {
@@ -67,6 +76,8 @@ impl Vpn {
 enum Outcome {
     Came,
     Went,
+    /// There are as many as may be.
+    Withheld,
     Same,
 }
 
@@ -76,17 +87,24 @@ struct Way<'a> {
     key: &'a [u8],
     own: Ipv4Addr,
     settings: &'a crate::VrfSettings,
+    /// No further routes of customers are exported.
+    is_full: bool,
     exported: &'a mut Rewritten,
 }
 
 impl Way<'_> {
-    /// Tells the route if it is of this VRF, and takes it back otherwise.
+    /// Tells the route if it is of this VRF, and takes it back otherwise. Subnets and static routes
+    /// are the operator's own: they are told in any case.
     fn tell(&mut self, core: &mut Rib, choice: &Choice<'_>) -> Outcome {
         let best = choice.best().filter(|best| best.peer != PeerId::IMPORTED);
+        let is_customers = best.is_some_and(|best| best.peer != PeerId::OWN);
+        if self.is_full && is_customers && !core.has_own(self.vpn, self.key) {
+            return Outcome::Withheld;
+        }
         let (own, settings, is_ipv6) = (self.own, self.settings, self.vpn == Family::Vpnv6);
         let is_told = best.is_some_and(|best| {
             let (from, hop) = (best.attributes, best.next_hop_octets);
-            self.exported.of(from, hop, |out, to| {
+            self.exported.of(self.vpn, from, hop, |out, to| {
                 attributes::exported(from, &settings.export, own, is_ipv6, out, to)
             })
         });

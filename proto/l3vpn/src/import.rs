@@ -97,7 +97,8 @@ impl Vpn {
                 break;
             }
             let (from, hop) = (path.attributes, path.next_hop_octets);
-            if !imported.of(from, hop, |out, to| attributes::imported(from, hop, out, to)) {
+            let make = |out: &mut _, to: &mut _| attributes::imported(from, hop, out, to);
+            if !imported.of(inner, from, hop, make) {
                 continue;
             }
             let taken = vrf.rib.import(

@@ -21,10 +21,12 @@ mod distinguishers;
 mod export;
 mod import;
 mod key;
+mod relief;
 mod targets;
 mod vpn;
 mod vrf;
 
+pub use relief::RELIEF_INTERVAL;
 pub use vpn::{Refusal, Settings, Vpn};
 pub use vrf::{Counters, VrfId, VrfSettings};
 

@@ -4,12 +4,14 @@ use crate::attributes::Rewritten;
 use crate::distinguishers::Distinguishers;
 use crate::key::FAMILIES;
 use crate::targets::{self, Targets};
-use crate::vrf::{Vrf, families};
+use crate::vrf::Vrf;
 use crate::{Counters, TARGETS_MAX, VRFS_MAX, VrfId, VrfSettings};
 use bgp::codec::{Asn, ExtendedCommunity, Identifier, write_attribute};
 use bgp::family::{Family, RouteDistinguisher};
 use core::net::Ipv4Addr;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use machine::Time;
 use rib::{Bounds, EQUAL_MAX, OwnRoute, PeerId, Policy, ReaderId, Rib};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -69,6 +71,10 @@ pub struct Vpn {
     pub(crate) touched: VecDeque<VrfId>,
     /// VRFs to which something was refused.
     pub(crate) short: BTreeSet<VrfId>,
+    /// VRFs of which something is not exported.
+    pub(crate) withheld: BTreeSet<VrfId>,
+    /// When that was last judged anew.
+    pub(crate) relieved: Option<Time>,
     /// Families of which the core tells everything anew.
     pub(crate) begun: Vec<Family>,
     pub(crate) room: Room,
@@ -99,6 +105,8 @@ impl Vpn {
             distinguishers: Distinguishers::default(),
             touched: VecDeque::new(),
             short: BTreeSet::new(),
+            withheld: BTreeSet::new(),
+            relieved: None,
             begun: Vec::new(),
             room: Room::default(),
         }
@@ -137,6 +145,9 @@ impl Vpn {
         if is_more && self.short.remove(&id) {
             retell(core, &self.vrfs[&id].settings.import);
         }
+        if is_more && self.withheld.contains(&id) {
+            self.export_anew(id);
+        }
         Ok(())
     }
 
@@ -168,32 +179,52 @@ impl Vpn {
     }
 
     fn change(&mut self, core: &mut Rib, id: VrfId, before: &VrfSettings, settings: VrfSettings) {
-        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
-        let is_another = before.distinguisher != settings.distinguisher;
+        // It was checked that nobody else has it.
+        let is_another = !self.has_distinguisher(id, settings.distinguisher);
         if is_another {
-            vrf.counters.exported = 0;
-            retract(core, before.distinguisher);
-            self.of_distinguisher.remove(&before.distinguisher);
+            self.release(core, id);
             self.of_distinguisher.insert(settings.distinguisher, id);
         }
-        if is_another || (&before.export, before.label) != (&settings.export, settings.label) {
-            vrf.rib.close_reader(vrf.reader);
-            vrf.reader = vrf.rib.reader(families(), 1);
-            self.room.exported.forget();
-        }
+        let is_anew =
+            is_another || (&before.export, before.label) != (&settings.export, settings.label);
+        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
         vrf.settings = settings;
+        if is_anew {
+            self.room.exported.forget();
+            self.export_anew(id);
+        }
         self.touch(id);
+    }
+
+    /// A VRF gives its distinguisher back for another one to have, and takes back what it exported
+    /// under it: nothing is exported until [`Vpn::set_vrf`] gives it one. VRFs that exchange
+    /// theirs give them back first.
+    pub fn release(&mut self, core: &mut Rib, id: VrfId) {
+        let Some(vrf) = self.vrfs.get_mut(&id) else { return };
+        let distinguisher = vrf.settings.distinguisher;
+        if let Entry::Occupied(held) = self.of_distinguisher.entry(distinguisher)
+            && *held.get() == id
+        {
+            held.remove();
+            vrf.counters.exported = 0;
+            retract(core, distinguisher);
+        }
+    }
+
+    /// Whether a VRF has that distinguisher now.
+    pub(crate) fn has_distinguisher(&self, id: VrfId, distinguisher: RouteDistinguisher) -> bool {
+        self.of_distinguisher.get(&distinguisher) == Some(&id)
     }
 
     /// A VRF is no more: its table, and what it has exported.
     pub fn remove_vrf(&mut self, core: &mut Rib, id: VrfId) -> bool {
+        self.release(core, id);
         let Some(vrf) = self.vrfs.remove(&id) else { return false };
         self.change_targets(core, id, &vrf.settings.import, &[]);
-        self.of_distinguisher.remove(&vrf.settings.distinguisher);
         self.distinguishers.forget(id);
         self.touched.retain(|it| *it != id);
         self.short.remove(&id);
-        retract(core, vrf.settings.distinguisher);
+        self.withheld.remove(&id);
         true
     }
 
@@ -239,7 +270,6 @@ impl Vpn {
         core.read_changes(self.reader, budget, &mut |change| self.take(change));
         self.sweep(core);
         self.export(core, budget);
-        self.relieve(core);
         core.has_changes(self.reader) || !self.touched.is_empty()
     }
 
@@ -247,21 +277,6 @@ impl Vpn {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         self.vrfs.values().any(|vrf| vrf.rib.has_changes(vrf.reader))
-    }
-
-    /// What VRFs were refused is judged anew when they have room for it: an eighth of what they may
-    /// have, so that routes around the limit cost no walk each time.
-    fn relieve(&mut self, core: &mut Rib) {
-        let has_room = |id: &VrfId| {
-            let vrf = self.vrfs.get(id)?;
-            let most = vrf.settings.routes_max;
-            (vrf.prefixes() < most - most.div_ceil(8)).then_some((*id, vrf.settings.import.clone()))
-        };
-        let relieved: Vec<_> = self.short.iter().filter_map(has_room).collect();
-        for (id, import) in &relieved {
-            self.short.remove(id);
-            retell(core, import);
-        }
     }
 
     /// Something changed in a VRF.
@@ -296,19 +311,19 @@ impl Vpn {
         self.settings.next_hop = next_hop;
         self.room.exported.forget();
         let ids: Vec<VrfId> = self.vrfs.keys().copied().collect();
-        for id in ids {
-            if let Some(vrf) = self.vrfs.get_mut(&id) {
-                vrf.rib.close_reader(vrf.reader);
-                vrf.reader = vrf.rib.reader(families(), 1);
-            }
-            self.touch(id);
-        }
+        ids.into_iter().for_each(|id| self.export_anew(id));
     }
 
     /// Whether a VRF was refused routes, since it has as many as it may, and is so still.
     #[must_use]
     pub fn is_full(&self, id: VrfId) -> bool {
         self.short.contains(&id)
+    }
+
+    /// Whether some of a VRF's routes are not exported, since as many are as may be.
+    #[must_use]
+    pub fn is_withheld(&self, id: VrfId) -> bool {
+        self.withheld.contains(&id)
     }
 
     /// The VRFs in their order, with what was counted of them.
@@ -324,10 +339,11 @@ impl Vpn {
 }
 
 /// Routes of VPNs that have one of these targets are told again.
-fn retell(core: &mut Rib, targets: &[ExtendedCommunity]) {
+pub(crate) fn retell(core: &mut Rib, targets: &[ExtendedCommunity]) {
     if targets.is_empty() {
         return;
     }
+    let targets: BTreeSet<_> = targets.iter().copied().collect();
     for (vpn, _) in FAMILIES {
         core.retell(vpn, &mut |attributes| {
             targets::of_route(attributes).any(|target| targets.contains(&target))

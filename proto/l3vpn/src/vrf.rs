@@ -19,7 +19,8 @@ pub struct VrfSettings {
     pub export: Vec<ExtendedCommunity>,
     /// Packets with this label are looked up in it.
     pub label: Label,
-    /// Prefixes of both families that its table may have before no further ones are imported.
+    /// Prefixes of both families that its table may have before no further ones are imported, and
+    /// routes of customers that are exported.
     pub routes_max: usize,
 }
 
@@ -33,6 +34,8 @@ pub struct Counters {
     /// Imports that were refused since the table had as many prefixes as it may, or a prefix as
     /// many paths.
     pub refused: u64,
+    /// Exports that were withheld since as many as may be are exported.
+    pub withheld: u64,
 }
 
 /// A VRF.

@@ -1,5 +1,6 @@
 //! UPDATEs on their way into the tables.
 
+use crate::core_attributes;
 use crate::decide::Rank;
 use crate::export::Own;
 use crate::interest::Interest;
@@ -83,31 +84,43 @@ impl ImportContext<'_> {
     }
 
     /// Appends the attributes with ONLY_TO_CUSTOMER, if they come from above without (RFC 9234 §5),
-    /// and with the site of the peer (RFC 4364 §7); nothing where they stay as they are.
+    /// with the site of the peer (RFC 4364 §7), and without what a customer may not say; nothing
+    /// where they stay as they are.
     pub(crate) fn mark(&self, attributes: &[u8], out: &mut Vec<u8>) {
         use Role::{Customer, Peer, RouteServerClient};
         let comes_down =
             matches!(self.peer.neighbour.role, Some(Customer | Peer | RouteServerClient));
         let kind = AttributeType::OnlyToCustomer;
         let is_marked = comes_down && Attributes::new(attributes).value(kind).is_none();
-        let site = self.peer.neighbour.customer.site;
-        if !is_marked && site.is_none() {
+        let crate::Customer { site, drops_core_attributes, .. } = self.peer.neighbour.customer;
+        let is_cleared =
+            drops_core_attributes && core_attributes::stand(Attributes::new(attributes));
+        if !is_marked && site.is_none() && !is_cleared {
             return;
         }
         let asn = self.peer.neighbour.asn.to_be_bytes();
-        let only = Edit { kind, value: Some(&asn[..]) };
-        let Some(site) = site else {
-            let fits = rewrite(attributes, &[only], out);
-            debug_assert!(fits, "four octets");
-            return;
-        };
-        let kind = AttributeType::ExtendedCommunities;
-        let value = Attributes::new(attributes).value(kind).unwrap_or_default();
-        let others = ExtendedCommunity::all(value).filter(|it| *it != site);
-        let all: Vec<u8> = others.chain([site]).flat_map(|it| it.0).collect();
-        let edits = [Edit { kind, value: Some(&all) }, only];
-        // A value without room for eight octets more stays as it is.
-        let _ = rewrite(attributes, if is_marked { &edits } else { &edits[..1] }, out);
+        let mut communities = Vec::new();
+        let mut edits = Vec::new();
+        if is_marked {
+            edits.push(Edit { kind, value: Some(&asn[..]) });
+        }
+        if site.is_some() || is_cleared {
+            let kind = AttributeType::ExtendedCommunities;
+            let value = Attributes::new(attributes).value(kind).unwrap_or_default();
+            let stays =
+                |it: &ExtendedCommunity| Some(*it) != site && !(is_cleared && it.steers_core());
+            let all = ExtendedCommunity::all(value).filter(stays).chain(site);
+            communities.extend(all.flat_map(|it| it.0));
+            let value = (!communities.is_empty()).then_some(&communities[..]);
+            edits.push(Edit { kind, value });
+        }
+        if is_cleared {
+            edits.extend(core_attributes::kinds().map(|kind| Edit { kind, value: None }));
+        }
+        edits.sort_unstable_by_key(|it| it.kind);
+        // No message has room for communities that leave none for eight octets more.
+        let fits = rewrite(attributes, &edits, out);
+        debug_assert!(fits, "they came in one message");
     }
 
     /// The set of that content in the table; it has no paths yet if it is new.

@@ -1,5 +1,6 @@
 //! What a route's attributes become on their way to the peers of a group.
 
+use crate::core_attributes;
 use crate::policy::{Changed, Policy, Subject, Verdict};
 use crate::sets::Set;
 use crate::{Audience, Kind, Terms};
@@ -17,7 +18,7 @@ const LOCAL_PREF: [u8; 4] = crate::decide::LOCAL_PREF_DEFAULT.to_be_bytes();
 const AFI_IPV6: u16 = 2;
 
 /// Attributes that one route is changed in at most.
-const EDITS_MAX: usize = 9;
+const EDITS_MAX: usize = 16;
 
 /// Who we are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ struct Values {
     clusters: Vec<u8>,
     /// Empty where they stay as they are.
     communities: Vec<u8>,
+    /// What stays of the extended ones.
+    extended: Vec<u8>,
     originator: [u8; 4],
     asn: [u8; 4],
 }
@@ -67,6 +70,11 @@ impl<'v> Edits<'v> {
     fn push(&mut self, kind: AttributeType, value: Option<&'v [u8]>) {
         self.list[self.count] = Edit { kind, value };
         self.count += 1;
+    }
+
+    /// Puts them in the order of their types.
+    fn sort(&mut self) {
+        self.list[..self.count].sort_unstable_by_key(|it| it.kind);
     }
 
     fn made(&self) -> &[Edit<'v>] {
@@ -104,11 +112,11 @@ impl Export<'_> {
             return set.rank.is_usable();
         }
         let is_external = self.terms.kind == Kind::External;
-        // Plain IPv4 with an IPv6 next hop (RFC 8950).
-        let is_extended = self.family == Family::Ipv4Unicast
-            && match self.terms.next_hop_self {
-                Some(own) => own.is_ipv6(),
-                None => !set.next_hop().is_empty(),
+        // IPv4, with labels and of VPNs too, with an IPv6 next hop (RFC 8950 §4).
+        let is_extended = self.family.extends_next_hop()
+            && match (self.terms.next_hop_self, set.next_hop().len()) {
+                (Some(own), _) => own.is_ipv6(),
+                (None, octets) => octets > 0 && !self.family.takes_next_hop(octets, false),
             };
         let is_good = !set.no_advertise
             && !set.rank.is_refused()
@@ -205,6 +213,11 @@ impl Export<'_> {
                 prepend(&path, SegmentKind::Sequence, self.own.asn, &mut values.path);
             }
         }
+        let drops = self.terms.drops_core_attributes && core_attributes::stand(from);
+        if drops {
+            values.extended.clear();
+            values.extended.extend(core_attributes::rest(from).flat_map(|it| it.0));
+        }
         values.asn = self.own.asn.to_be_bytes();
         let is_marked = from.value(AttributeType::OnlyToCustomer).is_some();
         let values = &*values;
@@ -227,6 +240,12 @@ impl Export<'_> {
         }
         if self.leads_down() && !is_marked {
             edit(AttributeType::OnlyToCustomer, Some(&values.asn));
+        }
+        if drops {
+            let value = (!values.extended.is_empty()).then_some(&values.extended[..]);
+            edit(AttributeType::ExtendedCommunities, value);
+            core_attributes::kinds().for_each(|kind| edit(kind, None));
+            edits.sort();
         }
     }
 

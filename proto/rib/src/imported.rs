@@ -74,6 +74,16 @@ impl Rib {
         })
     }
 
+    /// Whether this speaker has a route of a key itself.
+    #[must_use]
+    pub fn has_own(&self, family: Family, key: &[u8]) -> bool {
+        let Some(any) = &self.tables[family as usize] else { return false };
+        with!(&**any, table => {
+            let entry = Key::read(family, key).and_then(|key| table.find(&key));
+            entry.is_some_and(|entry| table.path_of(entry, PeerId::OWN, 0).is_some())
+        })
+    }
+
     /// Keys and numbers of all paths of somebody, in no order that means anything.
     #[must_use]
     pub fn keys_from(&self, peer: PeerId, family: Family) -> Vec<(Vec<u8>, u32)> {

@@ -28,6 +28,7 @@ mod announced;
 mod changes;
 mod classes;
 mod cohort;
+mod core_attributes;
 mod decide;
 mod export;
 mod following;

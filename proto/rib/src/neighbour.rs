@@ -116,6 +116,9 @@ pub struct Customer {
     /// Its AS in the paths that it is told is replaced by ours: other sites of it have the same AS,
     /// and it takes none with its own in it.
     pub as_override: bool,
+    /// Attributes that steer the core are dropped from what it tells, before its import policy
+    /// looks at it, and from what it is told, behind its export policy.
+    pub drops_core_attributes: bool,
 }
 
 /// Who is told.
@@ -163,6 +166,8 @@ pub struct Terms {
     pub site: Option<ExtendedCommunity>,
     /// The AS that is replaced by ours in the paths that they are told.
     pub overridden: Option<Asn>,
+    /// Attributes that steer the core are not told to them.
+    pub drops_core_attributes: bool,
 }
 
 impl Terms {

@@ -71,6 +71,7 @@ impl Peer {
             next_hop_self: about.own_next_hop(family),
             site: about.customer.site,
             overridden: about.customer.as_override.then_some(about.asn),
+            drops_core_attributes: about.customer.drops_core_attributes,
         }
     }
 }

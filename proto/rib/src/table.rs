@@ -238,7 +238,7 @@ impl<K: Key> Table<K> {
         sets.flat_map(of_set).collect()
     }
 
-    fn path_of(&self, entry: u32, peer: PeerId, path_id: u32) -> Option<u32> {
+    pub(crate) fn path_of(&self, entry: u32, peer: PeerId, path_id: u32) -> Option<u32> {
         self.paths_of(entry).find(|&path| {
             let path = &self.paths[path as usize];
             path.peer == peer && path.path_id == path_id

@@ -264,6 +264,11 @@ peer_options! {
     /// Its AS in the paths that it is told is replaced by this node's: other sites of the customer
     /// have the same one. For customers of a `vrf`; absent: no.
     as_override: bool,
+    /// Attributes that steer the provider's core pass between it and its table, both ways: tunnel
+    /// encapsulations (RFC 9012), prefix SIDs (RFC 8669), PMSI tunnels, labels of edges, IPv6
+    /// extended communities, attribute sets, opaque extended communities (colours) and those of
+    /// EVPN. For customers of a `vrf`; absent: no, they are dropped.
+    core_attributes: bool,
     /// Where it stands (`[[rr.location]]`): its best paths are chosen by the metrics from there.
     location: String,
     /// The policy that its routes go through when they come; absent: what `default_policy` says.
@@ -286,7 +291,8 @@ peer_options! {
     /// (RFC 5082). 1 is a neighbour.
     ttl_security_hops: u8,
     /// How many routes it may have, by family. Absent for a family, an external peer may have
-    /// 2,000,000 routes of IPv4, 500,000 of IPv6 and 1,000,000 of any other; an internal one any
+    /// 2,000,000 routes of IPv4, 500,000 of IPv6 and 1,000,000 of any other, a customer of a `vrf`
+    /// half of its table's `routes_max`, in equal parts for its families; an internal one any
     /// number.
     prefix_limit: Vec<PrefixLimit>,
     /// Octets of attributes with which its routes may stand in the table, each set of attributes

@@ -145,6 +145,7 @@ mod tests {
     use crate::config::{Group, Section};
     use machine::Duration;
     use runtime::{ConnId, PortId, Seed, Transport};
+    use std::collections::BTreeMap;
 
     fn flow(number: u32) -> Flow {
         let (local, remote) = ("10.0.0.1:179", "10.0.0.2:40000");
@@ -169,7 +170,7 @@ mod tests {
             peer: &[],
             policy: &[],
             locations: Vec::new(),
-            vrfs: Vec::new(),
+            vrfs: BTreeMap::new(),
             first_port: PortId(2_000),
         };
         let seed = Seed { shard: 0, shards: 1, random: [1; 32], now };
@@ -231,7 +232,7 @@ mod tests {
             peer: &peer,
             policy: &[],
             locations: Vec::new(),
-            vrfs: Vec::new(),
+            vrfs: BTreeMap::new(),
             first_port: PortId(2_000),
         };
         let seed = Seed { shard: 0, shards: 1, random: [1; 32], now };

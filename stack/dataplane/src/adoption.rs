@@ -153,6 +153,7 @@ impl Dataplane {
         compile: impl FnOnce(&mut Numbers, bool) -> (Desired, Vec<Program>),
     ) {
         let state = std::mem::replace(&mut self.state, State::Away(now));
+        self.numbers.wake(now);
         let (before, desired, programs) = match state {
             State::Welcomed(standing) => {
                 self.tally.adopted += 1;
@@ -186,6 +187,7 @@ impl Dataplane {
         self.links
             .retain(|port, _| desired.ports.contains_key(port) || !before.ports.contains_key(port));
         let mut written = Ok(());
+        self.numbers.wake(now);
         let memo = serde_json::to_vec(&self.numbers).unwrap_or_default();
         self.numbers.kept = Kept::default();
         out.write(self.channels.control, |into| {

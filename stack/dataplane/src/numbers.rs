@@ -1,7 +1,7 @@
 //! Numbers that the plane knows things by, and the names that a configuration has for them. They
 //! stay as they are over changes and over a new control: the forwarder keeps them.
 
-use machine::Time;
+use machine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,25 @@ pub enum Kind {
     Filter,
     /// Policers, from 1.
     Policer,
+    /// Labels of routing tables, from 0: their places in a range ([`Numbers::of_range`]). Other
+    /// routers may use one for a while after its table has gone: it rests.
+    Label,
+}
+
+/// How long a number that rests is given to nobody: graceful restart keeps what a router has told
+/// for 4,095 s at most (RFC 4724 §3), and longer after that for hours (RFC 9494).
+pub const REST: Duration = Duration::from_secs(24 * 3_600);
+
+impl Kind {
+    /// The first number.
+    fn first(self) -> u32 {
+        u32::from(!matches!(self, Self::Port | Self::Label))
+    }
+
+    /// Whether numbers that are given back rest.
+    const fn rests(self) -> bool {
+        matches!(self, Self::Label)
+    }
 }
 
 /// Numbers of one kind.
@@ -32,6 +51,15 @@ struct Sequence {
     by_name: BTreeMap<String, u32>,
     /// Given back, to be given out again.
     free: BTreeSet<u32>,
+    /// Given back, to be free when they have rested.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    resting: BTreeSet<u32>,
+    /// Since when they rest, as far as that was seen here.
+    #[serde(skip)]
+    since: BTreeMap<u32, Time>,
+    /// Somebody found none since [`Numbers::begin`].
+    #[serde(skip)]
+    is_short: bool,
     /// None has been given out from here on.
     next: u32,
 }
@@ -63,6 +91,28 @@ impl Numbers {
     /// Forgets which names are in use.
     pub fn begin(&mut self) {
         self.used.clear();
+        self.kinds.values_mut().for_each(|it| it.is_short = false);
+    }
+
+    /// Lets time pass: numbers that have rested are free. A rest of which a control before this one
+    /// knew begins anew.
+    pub fn wake(&mut self, now: Time) {
+        for Sequence { free, resting, since, .. } in self.kinds.values_mut() {
+            for number in &*resting {
+                since.entry(*number).or_insert(now);
+            }
+            for (number, _) in since.extract_if(.., |_, since| now.since(*since) >= REST) {
+                resting.remove(&number);
+                free.insert(number);
+            }
+        }
+    }
+
+    /// When a number has rested, where somebody found none.
+    #[must_use]
+    pub fn due(&self) -> Option<Time> {
+        let short = self.kinds.values().filter(|it| it.is_short);
+        short.flat_map(|it| it.since.values()).min().map(|since| *since + REST)
     }
 
     /// Whether these can be gone on with: what a control left behind may be anybody's. Each number
@@ -70,10 +120,9 @@ impl Numbers {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.kinds.iter().all(|(kind, sequence)| {
-            let first = u32::from(*kind != Kind::Port);
-            let Sequence { by_name, free, next } = sequence;
-            let all: BTreeSet<u32> = by_name.values().chain(free).copied().collect();
-            let known = by_name.len() + free.len();
+            let Sequence { by_name, free, resting, next, .. } = sequence;
+            let all: BTreeSet<u32> = by_name.values().chain(free).chain(resting).copied().collect();
+            let (known, first) = (by_name.len() + free.len() + resting.len(), kind.first());
             known == all.len() && all.into_iter().eq(first..(*next).max(first))
         })
     }
@@ -90,12 +139,21 @@ impl Numbers {
         if let Some(number) = sequence.by_name.get(name) {
             return *number;
         }
-        let first = u32::from(kind != Kind::Port);
         let number = sequence.free.pop_first().unwrap_or_else(|| {
-            sequence.next = sequence.next.max(first) + 1;
+            sequence.next = sequence.next.max(kind.first()) + 1;
             sequence.next - 1
         });
         sequence.by_name.insert(name.to_owned(), number);
+        number
+    }
+
+    /// The number of a name among those up to `last`: the one that it has, else `wish`, else the
+    /// lowest one that is free. None if all are given or rest.
+    pub fn of_range(&mut self, kind: Kind, name: &str, wish: u32, last: u32) -> Option<u32> {
+        let sequence = self.kinds.entry(kind).or_default();
+        let number = sequence.within(kind, name, wish, last);
+        sequence.is_short |= number.is_none();
+        self.used.extend(number.map(|_| (kind, name.to_owned())));
         number
     }
 
@@ -151,8 +209,35 @@ impl Numbers {
             let used = &self.used;
             let gone =
                 sequence.by_name.extract_if(.., |name, _| !used.contains(&(*kind, name.clone())));
-            sequence.free.extend(gone.map(|(_, number)| number));
+            let back = if kind.rests() { &mut sequence.resting } else { &mut sequence.free };
+            back.extend(gone.map(|(_, number)| number));
         }
+    }
+}
+
+impl Sequence {
+    /// As [`Numbers::of_range`] has it.
+    fn within(&mut self, kind: Kind, name: &str, wish: u32, last: u32) -> Option<u32> {
+        let Self { by_name, free, next, .. } = self;
+        if let Some(number) = by_name.get(name).filter(|it| **it <= last) {
+            return Some(*number);
+        }
+        *next = (*next).max(kind.first());
+        let is_new = wish <= last && wish >= *next;
+        let lowest = || free.first().copied().unwrap_or(*next);
+        let number = if is_new || free.contains(&wish) { wish } else { lowest() };
+        if number > last {
+            return None;
+        }
+        // Whatever is skipped is free.
+        free.extend(*next..=number);
+        *next = (*next).max(number + 1);
+        free.remove(&number);
+        if let Some(other) = by_name.insert(name.to_owned(), number) {
+            // The range is another one.
+            self.resting.insert(other);
+        }
+        Some(number)
     }
 }
 
@@ -183,6 +268,47 @@ mod tests {
             let poisoned: Numbers = poisoned.expect("it can be read");
             assert!(!poisoned.is_sound(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_label_that_was_given_back_rests_for_a_day_and_a_new_control_begins_that_anew() {
+        let mut numbers = Numbers::default();
+        let at = |hours: u64| Time::ZERO + Duration::from_secs(3_600 * hours);
+        // What a compilation of these names and numbers is, with labels up to 3.
+        let say = |numbers: &mut Numbers, hours: u64, names: &[(&str, u32)]| {
+            numbers.wake(at(hours));
+            numbers.begin();
+            let all = names.iter().map(|it| numbers.of_range(Kind::Label, it.0, it.1, 3));
+            let all: Vec<_> = all.collect();
+            numbers.end();
+            numbers.wake(at(hours));
+            assert!(numbers.is_sound(), "{numbers:?}");
+            all
+        };
+        let all = say(&mut numbers, 0, &[("a", 1), ("b", 2)]);
+        assert_eq!((all, numbers.due()), (vec![Some(1), Some(2)], None), "as it is wished");
+        assert_eq!(say(&mut numbers, 1, &[("b", 2)]), [Some(2)]);
+        let all = say(&mut numbers, 1, &[("b", 2), ("c", 1), ("d", 4), ("e", 5)]);
+        assert_eq!(all, [Some(2), Some(0), Some(3), None], "1 rests, and beyond 3 there is none");
+        assert_eq!(numbers.due(), Some(at(25)));
+        let names = [("b", 2), ("c", 1), ("d", 4), ("e", 5)];
+        assert_eq!(say(&mut numbers, 24, &names)[3], None);
+        let memo = serde_json::to_string(&numbers).expect("numbers");
+        assert_eq!(say(&mut numbers, 25, &names)[3], Some(1));
+        assert_eq!(numbers.due(), None);
+        let mut next: Numbers = serde_json::from_str(&memo).expect("it can be read");
+        assert_eq!(say(&mut next, 25, &names)[3], None);
+        assert_eq!(next.due(), Some(at(49)));
+        assert_eq!(say(&mut next, 49, &names)[3], Some(1));
+    }
+
+    #[test]
+    fn a_label_beyond_another_range_rests_and_its_name_has_one_within() {
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.of_range(Kind::Label, "a", 7, 9), Some(7));
+        assert_eq!(numbers.of_range(Kind::Label, "a", 7, 4), Some(0));
+        assert_eq!(numbers.of_range(Kind::Label, "b", 7, 9), Some(1), "7 rests");
+        assert!(numbers.is_sound(), "{numbers:?}");
     }
 
     #[test]

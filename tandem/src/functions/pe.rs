@@ -93,7 +93,7 @@ impl Kind for Pe {
         found.extend(self.ospf.iter().flat_map(Ospf::exposures).map(|it| it.under("ospf")));
         if let Some(bgp) = &self.bgp {
             let listens = bgp.listens();
-            let open = speaker::exposures(&bgp.speaker(&listens), directory);
+            let open = speaker::exposures(&bgp.speaker(&listens, &self.vrf), directory);
             found.extend(open.into_iter().map(|it| it.under("bgp")));
         }
         found

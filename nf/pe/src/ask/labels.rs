@@ -3,7 +3,6 @@
 use super::section::page;
 use crate::ProviderEdge;
 use crate::config::{Claim, Giver};
-use dataplane::Kind;
 use ldp_stack::IMPLICIT_NULL;
 use question::{Page, rows};
 use runtime::{Ask, AskError};
@@ -40,8 +39,7 @@ impl ProviderEdge {
         let mut all: BTreeMap<u32, (Giver, Option<String>)> =
             single.map(|it| (it.first, (it.giver, it.name))).collect();
         for vrf in pe.vrf.iter().filter(|it| it.label.is_none()) {
-            let number = self.dataplane.numbers().known(Kind::Vrf, &vrf.name);
-            if let Some(label) = number.and_then(|it| pe.label_of(vrf, it)) {
+            if let Some(label) = pe.label_of(vrf, self.dataplane.numbers()) {
                 all.insert(label, (Giver::Vpn, Some(vrf.name.clone())));
             }
         }

@@ -1,6 +1,6 @@
 //! `[pe.bgp]`: a speaker of BGP beside the router's tables, with the keys of `[[rr]]`.
 
-use super::{Pe, network, prefix};
+use super::{Pe, Vrf, network, prefix};
 use bgp_stack::config::{Group, Peer, Section};
 use config::Issue;
 use runtime::PortId;
@@ -63,7 +63,8 @@ pub struct Bgp {
     /// Equal paths among which flows are shared, 1 to 64.
     #[serde(default = "paths_max", skip_serializing_if = "is_one")]
     pub paths_max: u8,
-    /// The first and the last of the labels that tables with `rd` and without `label` have.
+    /// The first and the last of the labels that tables with `rd` and without `label` have. That of
+    /// a table which has gone is given to no other one for a day: other edges may still use it.
     #[serde(default = "vpn_labels")]
     pub vpn_labels: [u32; 2],
     /// Routing policies, which `import` and `export` name.
@@ -138,14 +139,12 @@ impl Bgp {
         }
     }
 
-    /// What this section says of the speaker, which listens there.
+    /// What this section says of the speaker, which listens there; its peers may be customers of
+    /// those of the tables that have a distinguisher.
     #[must_use]
-    pub fn speaker<'a>(&'a self, listens: &'a [String]) -> Section<'a> {
-        self.speaker_with(listens, Vec::new())
-    }
-
-    /// The same, whose peers may be customers of these tables.
-    fn speaker_with<'a>(&'a self, listens: &'a [String], vrfs: Vec<&'a str>) -> Section<'a> {
+    pub fn speaker<'a>(&'a self, listens: &'a [String], tables: &'a [Vrf]) -> Section<'a> {
+        let vrfs = tables.iter().filter(|it| it.rd.is_some());
+        let vrfs = vrfs.map(|it| (it.name.as_str(), it.routes_max as u64)).collect();
         Section {
             key: "pe.bgp",
             asn: self.asn,
@@ -202,9 +201,7 @@ impl Bgp {
     /// Pushes what the types alone cannot refuse; paths are relative to the section.
     pub(super) fn validate(&self, pe: &Pe, issues: &mut Vec<Issue>) {
         let (listens, addresses) = (self.listens(), pe.global_addresses());
-        let vrfs = pe.vrf.iter().filter(|it| it.rd.is_some());
-        let vrfs = vrfs.map(|it| it.name.as_str()).collect();
-        self.speaker_with(&listens, vrfs).validate(issues);
+        self.speaker(&listens, &pe.vrf).validate(issues);
         for (n, text) in self.listen.iter().enumerate() {
             let at = format!("listen[{n}]");
             let address = text.parse::<SocketAddr>().map(|it| (it.ip(), it.port()));
@@ -340,7 +337,8 @@ impl Bgp {
     pub(super) fn interruptions(&self, next: Option<&Self>) -> Vec<String> {
         let Some(next) = next else { return vec!["all sessions of BGP end".to_owned()] };
         let (old, new) = (self.listens(), next.listens());
-        let found = self.speaker(&old).interruptions(&next.speaker(&new), !self.is_same(next));
+        let (old, new) = (self.speaker(&old, &[]), next.speaker(&new, &[]));
+        let found = old.interruptions(&new, !self.is_same(next));
         found.sentences()
     }
 }

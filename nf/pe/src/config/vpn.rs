@@ -4,6 +4,7 @@ use super::{Pe, Vrf};
 use bgp::codec::{ExtendedCommunity, administered};
 use bgp::family::RouteDistinguisher;
 use config::Issue;
+use dataplane::{Kind, Numbers};
 
 /// What `routes_max` of a table may say.
 const ROUTES_MAX: usize = 16_000_000;
@@ -30,14 +31,37 @@ impl Vrf {
 }
 
 impl Pe {
-    /// The label of a table, whose number in the plane is that.
-    pub(crate) fn label_of(&self, vrf: &Vrf, number: u32) -> Option<u32> {
+    /// The labels of which a table has one, unless its section gives it another.
+    fn label_range(&self, vrf: &Vrf) -> Option<[u32; 2]> {
+        let range = self.bgp.as_ref().map(|it| it.vpn_labels);
+        range.filter(|_| vrf.rd.is_some() && vrf.label.is_none())
+    }
+
+    /// The label of a table, if it has one.
+    pub(crate) fn label_of(&self, vrf: &Vrf, numbers: &Numbers) -> Option<u32> {
         let of_range = || {
-            vrf.rd.as_ref()?;
-            let [first, last] = self.bgp.as_ref()?.vpn_labels;
-            Some(first.checked_add(number)?).filter(|label| *label <= last)
+            let [first, last] = self.label_range(vrf)?;
+            let label = first.checked_add(numbers.known(Kind::Label, &vrf.name)?)?;
+            Some(label).filter(|label| *label <= last)
         };
         vrf.label.or_else(of_range)
+    }
+
+    /// The same of one that is given a label if it needs one: that of its number in the plane,
+    /// where no other table has it or had it a while ago. Other edges may still send packets of
+    /// that table with it.
+    pub(crate) fn give_label(&self, vrf: &Vrf, number: u32, numbers: &mut Numbers) -> Option<u32> {
+        if let Some([first, last]) = self.label_range(vrf) {
+            numbers.of_range(Kind::Label, &vrf.name, number, last.saturating_sub(first));
+        }
+        self.label_of(vrf, numbers)
+    }
+
+    /// Tables that should have a label and have none: all of the range are given or rest.
+    pub(crate) fn without_label(&self, numbers: &Numbers) -> impl Iterator<Item = &Vrf> {
+        let wants = |it: &&Vrf| it.rd.is_some() && self.bgp.is_some();
+        let without = self.vrf.iter().filter(wants);
+        without.filter(|it| self.label_of(it, numbers).is_none())
     }
 
     pub(super) fn validate_vpns(&self, issues: &mut Vec<Issue>) {

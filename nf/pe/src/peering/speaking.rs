@@ -8,7 +8,7 @@ use super::resolver::Resolver;
 use super::underlay::Underlay;
 use super::vrfs::{self, Vrfs, Wished};
 use crate::Settings;
-use crate::config::{BGP_PORT, Bgp, Pe};
+use crate::config::{BGP_PORT, Bgp, Pe, Vrf};
 use crate::labelled::Labelled;
 use bgp::codec::Cease;
 use bgp_stack::{Beside, In, Out, PeerMetrics, Speaker, Tables, alarm, frame};
@@ -120,9 +120,15 @@ fn vpns(section: &Bgp, seed: u64) -> l3vpn::Settings {
 }
 
 impl TableSpeaker {
-    fn new(seed: &Seed, vrf: Option<String>, section: Bgp, deferral: Duration) -> Self {
+    fn new(
+        seed: &Seed,
+        vrf: Option<String>,
+        section: Bgp,
+        deferral: Duration,
+        tables: &[Vrf],
+    ) -> Self {
         let listens = section.listens();
-        let speaker = Speaker::new(seed, &section.speaker(&listens), deferral, None);
+        let speaker = Speaker::new(seed, &section.speaker(&listens, tables), deferral, None);
         let (places, wanted) = (Places::default(), Effects::default());
         Self { vrf, section, speaker, places, wanted }
     }
@@ -140,7 +146,7 @@ impl Speaking {
         let waits = restarts && section.restarts();
         let deferral = Duration::from_secs(if waits { deferral_s.into() } else { 0 });
         let own = section.by_table().remove(&None).unwrap_or_else(|| section.clone());
-        let global = TableSpeaker::new(seed, None, own, deferral);
+        let global = TableSpeaker::new(seed, None, own, deferral, &settings.pe.vrf);
         let secret = seed_of(&seed.random);
         let mut rib = Rib::new(base(section, secret, &global.speaker));
         rib.follow_next_hops();
@@ -177,7 +183,7 @@ impl Speaking {
         }
         let mut sections = next.by_table();
         if let Some(own) = sections.remove(&None) {
-            self.set(now, GLOBAL, own);
+            self.set(now, GLOBAL, own, &settings.pe.vrf);
         }
         self.place(now, &settings.pe);
         self.serve(now, settings, dataplane, sections);
@@ -204,12 +210,12 @@ impl Speaking {
     }
 
     /// The speaker of a table as it is from now on.
-    fn set(&mut self, now: Time, table: u32, next: Bgp) {
+    fn set(&mut self, now: Time, table: u32, next: Bgp, tables: &[Vrf]) {
         let listens = next.listens();
-        self.tables(table, |it| it.set_policies(&next.speaker(&listens)));
+        self.tables(table, |it| it.set_policies(&next.speaker(&listens, tables)));
         self.vrfs.touch(table);
         if let Some(it) = self.speakers.get_mut(&table) {
-            it.speaker.configure(now, &next.speaker(&listens), &mut it.wanted);
+            it.speaker.configure(now, &next.speaker(&listens, tables), &mut it.wanted);
             it.section = next;
         }
         self.follow(now, table, &[]);
@@ -261,22 +267,22 @@ impl Speaking {
             empty.group.iter_mut().for_each(|it| it.ranges.clear());
             let section = sections.remove(&Some(name.clone())).unwrap_or(empty);
             if !self.speakers.contains_key(&table) {
-                self.join(now, table, name, section);
+                self.join(now, table, name, section, &settings.pe.vrf);
             } else {
-                self.set(now, table, section);
+                self.set(now, table, section, &settings.pe.vrf);
             }
         }
         self.place(now, &settings.pe);
     }
 
     /// A table has a speaker from now on.
-    fn join(&mut self, now: Time, table: u32, name: String, section: Bgp) {
+    fn join(&mut self, now: Time, table: u32, name: String, section: Bgp, tables: &[Vrf]) {
         let mut random = self.random;
         random.iter_mut().zip(table.to_be_bytes()).for_each(|(octet, it)| *octet ^= it);
         let seed = Seed { shard: 0, shards: 1, random, now };
         let waits = self.speakers.get(&GLOBAL).and_then(|it| it.speaker.deferral());
         let deferral = waits.map_or(Duration::from_secs(0), |until| until.since(now));
-        let it = TableSpeaker::new(&seed, Some(name), section, deferral);
+        let it = TableSpeaker::new(&seed, Some(name), section, deferral, tables);
         let policies = Arc::clone(it.speaker.policies()) as Arc<dyn rib::Policy>;
         let Some(rib) = self.vrfs.rib_mut(table) else { return };
         rib.set_policy(Some(policies), &[], &[]);
@@ -301,7 +307,7 @@ impl Speaking {
             it.places = Places::of(pe, &it.section, it.vrf.as_deref());
             own.extend(it.places.own().map(|address| (*table, address)));
             let listens = it.section.listens();
-            guards.insert(*table, it.section.speaker(&listens).guards());
+            guards.insert(*table, it.section.speaker(&listens, &pe.vrf).guards());
         }
         self.carrier.configure(now, ListenTerms { port: BGP_PORT, number: ACCEPTED, own, guards });
     }
@@ -443,6 +449,7 @@ impl Speaking {
                 (self.has_work, self.has_news) = (true, true);
             }
         }
+        self.has_work |= self.vrfs.tick(now, &mut self.rib);
         self.work(now);
         self.settle(now, out);
     }
@@ -480,7 +487,7 @@ impl Speaking {
             let rib = if *table == GLOBAL { Some(&self.rib) } else { self.vrfs.rib(*table) };
             [it.speaker.deadline(), rib.and_then(Rib::deadline)]
         });
-        each.chain([self.carrier.deadline()]).flatten().min()
+        each.chain([self.carrier.deadline(), self.vrfs.deadline()]).flatten().min()
     }
 
     /// Whether nobody waits for routes of before a restart.
@@ -583,6 +590,13 @@ impl Speaking {
                 it.name, it.routes_max, it.refused
             );
             alarm("vrf-routes-exceeded", &it.name, "major", &text)
+        }));
+        rows.extend(self.vrfs.withheld().map(|it| {
+            let text = format!(
+                "routing table {} exports {} routes, as many as it may: {} were withheld",
+                it.name, it.routes_max, it.refused
+            );
+            alarm("vrf-exports-exceeded", &it.name, "major", &text)
         }));
         rows
     }

@@ -243,9 +243,7 @@ fn wished() -> Wished {
     }
 }
 
-#[test]
-fn an_edge_that_dies_is_one_hop_and_its_routes_are_on_their_backup() {
-    let (mut rib, mut next_hops, mut plane) = (base(), Resolver::new("bgp"), Plane::default());
+fn vrfs(rib: &mut Rib) -> Vrfs {
     let settings = l3vpn::Settings {
         asn: ASN,
         identifier: 1,
@@ -255,7 +253,46 @@ fn an_edge_that_dies_is_one_hop_and_its_routes_are_on_their_backup() {
         bounds: Bounds::default(),
         wishes: false,
     };
-    let mut vrfs = Vrfs::new(&mut rib, settings, 1);
+    Vrfs::new(rib, settings, 1)
+}
+
+#[test]
+fn tables_that_exchange_distinguishers_have_all_that_was_changed_with_them() {
+    let mut rib = base();
+    let mut vrfs = vrfs(&mut rib);
+    let rd = |number: u8| [0, 0, 0xfd, 0xe8, 0, 0, 0, number];
+    let table = |number: u8, distinguisher: u8| {
+        let mut it = wished();
+        it.number = number.into();
+        it.settings.distinguisher = RouteDistinguisher(rd(distinguisher));
+        it.routes.insert(prefix(&format!("10.{number}.0.0"), 24));
+        it
+    };
+    let told = |rib: &mut Rib, vrfs: &mut Vrfs| {
+        while vrfs.work(rib, 10_000) {}
+        let keys = rib.keys_from(PeerId::OWN, Family::Vpnv4).into_iter();
+        // The last octet of the distinguisher, the second one of the prefix.
+        keys.map(|(key, _)| (key[8], key[10])).collect::<BTreeSet<_>>()
+    };
+    vrfs.serve(&mut rib, vec![table(5, 1), table(6, 2), table(7, 3)], Some(OURS), 1);
+    assert_eq!(told(&mut rib, &mut vrfs), BTreeSet::from([(1, 5), (2, 6), (3, 7)]));
+    // Paths: what is gone is an entry until everybody has read that.
+    let paths = |vrfs: &Vrfs| {
+        [5, 6, 7].map(|it| vrfs.rib(it).expect("a table").sizes(Family::Ipv4Unicast).1)
+    };
+    assert_eq!(paths(&vrfs), [3, 3, 3], "all import all");
+    // In a circle; what the first one imports goes with the same commit.
+    let mut first = table(5, 2);
+    first.settings.import.clear();
+    vrfs.serve(&mut rib, vec![first, table(6, 3), table(7, 1)], Some(OURS), 1);
+    assert_eq!(told(&mut rib, &mut vrfs), BTreeSet::from([(2, 5), (3, 6), (1, 7)]));
+    assert_eq!(paths(&vrfs), [1, 3, 3]);
+}
+
+#[test]
+fn an_edge_that_dies_is_one_hop_and_its_routes_are_on_their_backup() {
+    let (mut rib, mut next_hops, mut plane) = (base(), Resolver::new("bgp"), Plane::default());
+    let mut vrfs = vrfs(&mut rib);
     vrfs.serve(&mut rib, vec![wished()], Some(OURS), 1);
     let edges = [Ipv4Addr::new(10, 255, 0, 2), Ipv4Addr::new(10, 255, 0, 3)];
     for (peer, edge) in (0_u8..).zip(edges) {

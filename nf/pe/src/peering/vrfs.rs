@@ -14,10 +14,11 @@ use crate::Settings;
 use crate::config::{Pe, Vrf};
 use crate::hops::{Hops, is_up, prefix_of};
 use crate::links::links_of;
-use bgp::family::{Family, FamilySet, Label};
+use bgp::family::{Family, FamilySet, Label, RouteDistinguisher};
 use dataplane::{Dataplane, Kind as Named, Rank};
 use igp::Prefix;
 use l3vpn::{Vpn, VrfId, VrfSettings};
+use machine::Time;
 use nodes::program::{Hop, Push, Tunnel};
 use rib::{Change, Choice, Kind, PathRef, PeerId, ReaderId, Rib};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +117,7 @@ pub(crate) fn wished(settings: &Settings, dataplane: &Dataplane, here: Here) -> 
                 distinguisher: vrf.distinguisher()?,
                 import: vrf.imports(),
                 export: vrf.exports(),
-                label: Label::new(pe.label_of(vrf, number)?)?,
+                label: Label::new(pe.label_of(vrf, dataplane.numbers())?)?,
                 routes_max: vrf.routes_max,
             },
             routes: routes_of(settings, dataplane, vrf),
@@ -199,6 +200,14 @@ impl Vrfs {
                 table.reader = rib.reader(families(), paths_max.into());
             }
         }
+        // Tables may exchange their distinguishers: all that go are free before one is taken.
+        let held: BTreeMap<u32, RouteDistinguisher> =
+            self.vpn.vrfs().map(|(id, it, _)| (id.0, it.distinguisher)).collect();
+        for it in &wished {
+            if held.get(&it.number).is_some_and(|held| *held != it.settings.distinguisher) {
+                self.vpn.release(core, VrfId(it.number));
+            }
+        }
         for it in wished {
             self.set(core, it);
         }
@@ -208,8 +217,9 @@ impl Vrfs {
         let Wished { number, name, settings, routes, here, underlay } = wished;
         let label = settings.label.number();
         let id = VrfId(number);
-        // The section was checked: nothing is refused but what another table still has.
-        if self.vpn.set_vrf(core, id, settings).is_err() {
+        // The section was checked, and distinguishers are free: nothing is refused.
+        if let Err(refusal) = self.vpn.set_vrf(core, id, settings) {
+            tracing::error!(target: "bgp", vrf = name, ?refusal, "the table stays as it was");
             return;
         }
         let Some(rib) = self.vpn.rib_mut(id) else { return };
@@ -250,6 +260,26 @@ impl Vrfs {
     /// Imports and exports, as many routes; whether there is more.
     pub(crate) fn work(&mut self, core: &mut Rib, budget: usize) -> bool {
         self.vpn.work(core, budget)
+    }
+
+    /// What was refused to tables, or withheld of them, is judged anew where there is room again;
+    /// whether there is something to be done.
+    pub(crate) fn tick(&mut self, now: Time, core: &mut Rib) -> bool {
+        self.vpn.tick(now, core)
+    }
+
+    /// When that wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.vpn.deadline()
+    }
+
+    /// Tables of which some routes are not exported, since as many are as may be.
+    pub(crate) fn withheld(&self) -> impl Iterator<Item = Full> + '_ {
+        let all = self.vpn.vrfs().filter(|(id, ..)| self.vpn.is_withheld(*id));
+        all.filter_map(|(id, settings, counters)| {
+            let name = self.tables.get(&id.0)?.name.clone();
+            Some(Full { name, routes_max: settings.routes_max, refused: counters.withheld })
+        })
     }
 
     /// Whether other edges were not told of all that tables chose.

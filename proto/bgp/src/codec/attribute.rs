@@ -148,6 +148,22 @@ impl AttributeType {
     pub const fn is_internal(self) -> bool {
         matches!(self, Self::LocalPref | Self::OriginatorId | Self::ClusterList)
     }
+
+    /// Whether it says how a provider's core carries packets, which is no customer's business: the
+    /// endpoint of a tunnel (RFC 9012 §11), a segment (RFC 8669), whose table a route goes to
+    /// (RFC 5701 §3), what stands around a multicast VPN or a customer's own BGP.
+    #[must_use]
+    pub const fn steers_core(self) -> bool {
+        matches!(
+            self,
+            Self::PmsiTunnel
+                | Self::TunnelEncapsulation
+                | Self::Ipv6ExtendedCommunities
+                | Self::PeDistinguisherLabels
+                | Self::PrefixSid
+                | Self::AttrSet
+        )
+    }
 }
 
 /// The flags of an attribute.

@@ -75,6 +75,10 @@ pub fn administered(text: &str) -> Option<(u8, [u8; 6])> {
 }
 
 impl ExtendedCommunity {
+    /// An opaque community: a colour, an encapsulation, a default gateway (RFC 4360 §3.3).
+    const OPAQUE: u8 = 3;
+    /// A community of EVPN (RFC 7432 §7).
+    const EVPN: u8 = 6;
     /// Subtype of a route target.
     const ROUTE_TARGET: u8 = 2;
     /// Subtype of a route origin.
@@ -104,6 +108,14 @@ impl ExtendedCommunity {
     #[must_use]
     pub const fn is_route_target(self) -> bool {
         matches!(self.0[0], 0..=2) && self.0[1] == Self::ROUTE_TARGET
+    }
+
+    /// Whether it says how a provider's core carries packets, as attributes may
+    /// ([`super::AttributeType::steers_core`]): it is opaque (a colour chooses a policy of segment
+    /// routing, RFC 9256 §8.4), or of EVPN.
+    #[must_use]
+    pub const fn steers_core(self) -> bool {
+        matches!(self.0[0] & !0x40, Self::OPAQUE | Self::EVPN)
     }
 
     /// Whether it leaves the AS (RFC 4360 §2).

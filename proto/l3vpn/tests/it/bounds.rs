@@ -1,6 +1,8 @@
 //! What others may make grow.
 
-use crate::world::{World, customer_said, key, target, vpn_key, vpn_said, vrf_settings};
+use crate::world::{
+    EDGES, World, connected, customer_said, key, target, vpn_key, vpn_said, vrf_settings,
+};
 use bgp::codec::{ExtendedCommunity, write_attribute};
 use bgp::family::{Family, RouteDistinguisher};
 use l3vpn::{Refusal, TARGETS_MAX, VrfId, VrfSettings};
@@ -54,6 +56,67 @@ fn a_vrf_has_no_more_routes_than_it_may_and_takes_the_rest_when_there_is_room() 
     world.settle();
     assert_eq!(imported(&world).0, 81);
     world.check(1);
+}
+
+#[test]
+fn routes_around_the_limit_cost_one_walk_in_ten_seconds() {
+    let mut world = World::new(5, Bounds::default());
+    world.add(VRF, VrfSettings { routes_max: 40, ..vrf_settings(1) });
+    (0..100).for_each(|number| say(&mut world, 9, number, Some(1)));
+    world.settle();
+    assert_eq!((imported(&world), world.vpn.deadline()), ((40, 60), None));
+    let gone = |world: &mut World, numbers: std::ops::Range<u8>| {
+        numbers.for_each(|number| say(world, 9, number, None));
+        world.settle();
+        imported(world)
+    };
+    let (all, refused) = gone(&mut world, 0..20);
+    assert_eq!(all, 40, "at once, the first time");
+    let (some, same) = gone(&mut world, 20..60);
+    assert!(some < 35 && same == refused, "{some} {same} {refused}");
+    world.wait(9);
+    world.settle();
+    assert_eq!(imported(&world), (some, refused));
+    assert!(world.vpn.deadline().is_some());
+    world.wait(1);
+    world.settle();
+    assert_eq!(imported(&world), (40, refused));
+    assert_eq!(world.vpn.deadline(), None);
+    world.check(5);
+}
+
+#[test]
+fn a_vrf_exports_no_more_routes_of_customers_than_it_may() {
+    let mut world = World::new(6, Bounds::default());
+    world.add(VRF, VrfSettings { routes_max: 40, ..vrf_settings(1) });
+    let family = Family::Ipv4Unicast;
+    let customer = |world: &mut World, numbers: std::ops::Range<u8>, stands: bool| {
+        for number in numbers {
+            let said = stands.then(|| customer_said(&mut world.random, 0, family));
+            world.customer_says((VRF, 0), family, &key(family, number), said);
+        }
+        world.settle();
+        let (_, _, counters) = world.vpn.vrfs().next().expect("there is one");
+        let told = world.edges[EDGES - 1].told.len() as u64;
+        assert_eq!(told, counters.exported);
+        (told, counters.withheld, world.vpn.is_withheld(VRF))
+    };
+    assert_eq!(customer(&mut world, 0..40, true), (40, 0, false));
+    assert_eq!(customer(&mut world, 40..60, true), (40, 20, true));
+    assert_eq!(customer(&mut world, 0..1, true), (40, 20, true), "what is told may change");
+    // A subnet is the operator's own.
+    world.originate(VRF, family, &key(family, 200), Some(connected(family)));
+    assert_eq!(customer(&mut world, 0..5, false), (36, 20, true), "no room yet");
+    let (told, _, is_withheld) = customer(&mut world, 5..8, false);
+    assert_eq!((told, is_withheld), (40, true), "33 were left, and all but these again");
+    // Around the limit nothing is read again and again.
+    let (told, withheld, _) = customer(&mut world, 8..20, false);
+    assert!(told < 35 && world.vpn.deadline().is_some());
+    world.wait(10);
+    assert_eq!(customer(&mut world, 0..0, true), (40, withheld + 1, true), "41 are left");
+    world.change(VRF, VrfSettings { routes_max: 100, ..vrf_settings(1) });
+    assert_eq!(customer(&mut world, 0..0, true), (41, withheld + 1, false));
+    world.check(6);
 }
 
 #[test]

@@ -60,6 +60,12 @@ fn act(world: &mut World) {
             world.change(id, settings);
         }
         76 => world.remove(id),
+        77 => {
+            let other = VrfId((id.0 + 1) % 4);
+            if world.tables.contains_key(&other) {
+                world.exchange([id, other]);
+            }
+        }
         _ => world.run_a_little(),
     }
 }

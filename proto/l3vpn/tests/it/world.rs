@@ -118,7 +118,10 @@ fn negotiated(of_core: bool, asn: u32) -> Negotiated {
             four_octet_as: true,
             families: families(of_core),
             add_path: FamilySet::EMPTY,
-            extended_next_hop: FamilySet::EMPTY,
+            extended_next_hop: match of_core {
+                true => FamilySet::EMPTY,
+                false => FamilySet::only(Family::Ipv4Unicast),
+            },
             multiple_labels: FamilySet::EMPTY,
             aigp: false,
             first_as: None,
@@ -149,7 +152,9 @@ fn announced(family: Family, key: &[u8], said: &Said) -> Vec<u8> {
     let (mut wire, mut out) = (Vec::new(), Vec::new());
     family.join(key, payload, &mut wire);
     let mut packing = match family {
-        Family::Ipv4Unicast => Announcement::plain(limits, attributes, &mut out),
+        Family::Ipv4Unicast if next_hop.is_empty() => {
+            Announcement::plain(limits, attributes, &mut out)
+        }
         _ => Announcement::multiprotocol(limits, family, next_hop, attributes, &mut out),
     }
     .expect("room");
@@ -266,8 +271,11 @@ impl World {
 
     /// A VRF comes, with customers: the first two are of one site.
     pub fn add(&mut self, id: VrfId, mut settings: VrfSettings) {
-        if self.tables.values().any(|it| it.settings.distinguisher == settings.distinguisher) {
-            settings.distinguisher = distinguisher(100 + id.0 as u8);
+        let is_free = |it: &RouteDistinguisher| {
+            self.tables.values().all(|table| table.settings.distinguisher != *it)
+        };
+        if !is_free(&settings.distinguisher) {
+            settings.distinguisher = (100..).map(distinguisher).find(is_free).expect("few");
         }
         self.vpn.set_vrf(&mut self.core, id, settings.clone()).expect("it can be so");
         let rib = self.vpn.rib_mut(id).expect("it came");
@@ -288,6 +296,7 @@ impl World {
                 customer: Customer {
                     site: id.0.is_multiple_of(2).then(site),
                     as_override: number % 2 == 1,
+                    drops_core_attributes: number % 2 == 1,
                 },
             };
             let asn = customer_as(number);
@@ -301,6 +310,19 @@ impl World {
 
     pub fn change(&mut self, id: VrfId, settings: VrfSettings) {
         if self.vpn.set_vrf(&mut self.core, id, settings.clone()).is_ok() {
+            self.tables.get_mut(&id).expect("it is there").settings = settings;
+        }
+    }
+
+    /// Two VRFs exchange their distinguishers.
+    pub fn exchange(&mut self, ids: [VrfId; 2]) {
+        let [one, other] = ids.map(|id| self.tables[&id].settings.clone());
+        let pairs = [(ids[0], &one, &other), (ids[1], &other, &one)];
+        ids.iter().for_each(|id| self.vpn.release(&mut self.core, *id));
+        for (id, own, others) in pairs {
+            let distinguisher = others.distinguisher;
+            let settings = VrfSettings { distinguisher, ..own.clone() };
+            self.vpn.set_vrf(&mut self.core, id, settings.clone()).expect("it is free");
             self.tables.get_mut(&id).expect("it is there").settings = settings;
         }
     }
@@ -406,10 +428,16 @@ impl World {
         is_told || more
     }
 
+    /// Some seconds pass.
+    pub fn wait(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
     /// Until nothing is left to be done.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
             let mut more = self.vpn.work(&mut self.core, 50);
+            more |= self.vpn.tick(self.now, &mut self.core);
             settle(&mut self.core, self.now, &mut self.edges, &negotiated(true, OWN_AS).context);
             let ids: Vec<VrfId> = self.tables.keys().copied().collect();
             for id in ids {

@@ -6,7 +6,7 @@ use bgp::codec::{AttributeType, Attributes, SegmentKind, prepend, write_attribut
 use bgp::family::{Family, FamilySet};
 use rib::{Bounds, Change, Choice, Kind, OwnRoute, PathRef, PeerId, ReaderId};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The policy that refuses all.
 const REFUSES: u32 = 3;
@@ -396,6 +396,30 @@ fn one_who_stalls_holds_neither_the_log_nor_what_is_gone() {
     copy.read_all(&mut world);
     assert_eq!(copy.begun, 4, "that family anew");
     copy.check(&world, 1);
+}
+
+#[test]
+fn an_ipv6_next_hop_of_ipv4_is_told_to_who_agreed_on_it_for_that_family() {
+    let plain_hop = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).octets().to_vec();
+    let vpn_hop = [&[0; 8][..], &plain_hop].concat();
+    for (family, payload, next_hop) in
+        [(Family::Ipv4Unicast, vec![], plain_hop), (Family::Vpnv4, vec![0, 3, 0x21], vpn_hop)]
+    {
+        let (mut world, _) = edge(vec![plain(Kind::Client); 2], Bounds::default());
+        world.down(1, FamilySet::EMPTY);
+        world.clients[1].extended = FamilySet::only(family);
+        world.up(1);
+        let mut attributes = Vec::new();
+        write_attribute(0x40, 1, &[0], &mut attributes);
+        write_attribute(0x40, 2, &[], &mut attributes);
+        let said = (attributes, next_hop.clone(), payload);
+        world.originate(family, &key(family, 1), Some(said));
+        world.settle();
+        let told = [0, 1].map(|peer: usize| {
+            world.clients[peer].told.values().map(|it| it.1.clone()).collect::<Vec<_>>()
+        });
+        assert_eq!(told, [vec![], vec![next_hop]], "{family}");
+    }
 }
 
 #[test]

@@ -121,6 +121,8 @@ fn metrics() -> Metrics {
 
 pub struct Client {
     pub spec: Spec,
+    /// Families of IPv4 of which it takes IPv6 next hops.
+    pub extended: FamilySet,
     pub is_up: bool,
     /// What it announces.
     pub says: BTreeMap<Routed, Said>,
@@ -239,6 +241,7 @@ impl World {
         rib.set_metrics(metrics());
         let clients = specs.into_iter().map(|spec| Client {
             spec,
+            extended: FamilySet::EMPTY,
             is_up: false,
             says: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -302,6 +305,7 @@ impl World {
         };
         let mut negotiated = client.spec.negotiated(asn);
         negotiated.context.add_path = add_path;
+        negotiated.context.extended_next_hop = client.extended;
         self.rib.up(self.now, PeerId(number as u32), about, &negotiated);
         if client.spec.constrained {
             self.release(number);
@@ -458,7 +462,7 @@ impl World {
         let client = &mut self.clients[number];
         let unread = std::mem::take(&mut client.unread);
         self.rib.written(PeerId(number as u32), unread.len() as u64);
-        let context = client.spec.reads();
+        let context = Context { extended_next_hop: client.extended, ..client.spec.reads() };
         for (kind, message) in Messages::new(&unread, MESSAGE_MAX) {
             client.messages += 1;
             if kind == bgp::codec::MessageType::RouteRefresh {

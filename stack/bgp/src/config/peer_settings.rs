@@ -2,7 +2,7 @@
 
 use super::{DefaultPolicy, Excess, Group, Peer, PeerOptions, PrefixLimit, Secret, Section};
 use bgp::codec::ExtendedCommunity;
-use bgp::family::Family;
+use bgp::family::{Family, FamilySet};
 use bgp::{PeerAs, Settings};
 use machine::Duration;
 use rib::Customer;
@@ -37,6 +37,17 @@ impl Limit {
             Family::Ipv6Unicast => 500_000,
             _ => 1_000_000,
         };
+        Self::by_default(family, max)
+    }
+
+    /// The same of a customer of a routing table: half of what the table may have, in equal parts
+    /// for the customer's families. Nobody fills a table alone.
+    fn of_customer(family: Family, families: FamilySet, routes_max: u64) -> Self {
+        let parts = 2 * u64::try_from(families.len()).unwrap_or(u64::MAX);
+        Self::by_default(family, (routes_max / parts.max(1)).max(1))
+    }
+
+    const fn by_default(family: Family, max: u64) -> Self {
         let (excess, restart) = (Excess::Restart, EXCESS_RESTART);
         Self { family, max, warn: max / 100 * 80, excess, restart }
     }
@@ -146,9 +157,15 @@ impl PeerSettings {
             options.prefix_limit.iter().flatten().filter_map(Limit::of).collect();
         let is_internal = options.peer_as(section.asn) == PeerAs::Internal;
         if !is_internal {
-            let open = options.families().iter();
+            let families = options.families();
+            let table = options.vrf.as_ref().and_then(|it| section.vrfs.get(it.as_str()));
+            let open = families.iter();
             let open = open.filter(|family| limits.iter().all(|limit| limit.family != *family));
-            let open: Vec<Limit> = open.map(Limit::of_external).collect();
+            let open = open.map(|family| match table {
+                Some(most) => Limit::of_customer(family, families, *most),
+                None => Limit::of_external(family),
+            });
+            let open: Vec<Limit> = open.collect();
             limits.extend(open);
         }
         let octets_max = if is_internal { u64::MAX } else { ATTRIBUTE_OCTETS_MAX };
@@ -175,6 +192,8 @@ impl PeerSettings {
             customer: Customer {
                 site: options.site.as_deref().and_then(ExtendedCommunity::route_origin),
                 as_override: options.as_override.unwrap_or(false),
+                drops_core_attributes: options.vrf.is_some()
+                    && !options.core_attributes.unwrap_or(false),
             },
             session: settings,
         }

@@ -29,8 +29,8 @@ pub struct Section<'a> {
     pub policy: &'a [PolicyConfig],
     /// Names of the places where peers stand (RFC 9107), as the tables number them from 1 on.
     pub locations: Vec<&'a str>,
-    /// The routing tables that peers may be customers of.
-    pub vrfs: Vec<&'a str>,
+    /// The routing tables that peers may be customers of, and how many routes each may have.
+    pub vrfs: BTreeMap<&'a str, u64>,
     /// The first of its ports; it has [`super::PORTS`] of them.
     pub first_port: PortId,
 }

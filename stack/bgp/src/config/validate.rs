@@ -283,8 +283,8 @@ impl Section<'_> {
 
     /// What a customer of a routing table may say, in the section where it stands.
     fn validate_customer(&self, own: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
-        if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains(&it.as_str())) {
-            let hint = meant(vrf, self.vrfs.iter().copied(), "name a routing table with `rd`");
+        if let Some(vrf) = own.vrf.as_ref().filter(|it| !self.vrfs.contains_key(it.as_str())) {
+            let hint = meant(vrf, self.vrfs.keys().copied(), "name a routing table with `rd`");
             let what = format!("there is no routing table `{vrf}` with customers");
             issues.push(Issue::new(format!("{at}.vrf"), what, hint));
         }
@@ -300,9 +300,11 @@ impl Section<'_> {
     /// of the global table.
     fn validate_table(&self, whole: &PeerOptions, at: &str, issues: &mut Vec<Issue>) {
         if whole.vrf.is_none() {
-            for (key, stands) in
-                [("site", whole.site.is_some()), ("as_override", whole.as_override == Some(true))]
-            {
+            for (key, stands) in [
+                ("site", whole.site.is_some()),
+                ("as_override", whole.as_override == Some(true)),
+                ("core_attributes", whole.core_attributes == Some(true)),
+            ] {
                 if stands {
                     let what = format!("`{key}` is for customers of a routing table");
                     let hint = "remove it, or name a `vrf`";

@@ -1,7 +1,12 @@
 //! The part of a configuration that is the speaker's.
 
 use crate::world::Site;
+use bgp::family::Family;
+use bgp_stack::Speaker;
 use bgp_stack::config::{LISTENERS_MAX, PORTS, Section};
+use machine::{Duration, Time};
+use runtime::Seed;
+use std::collections::BTreeMap;
 
 #[test]
 fn ports_are_numbered_from_where_the_function_says_and_are_guarded() {
@@ -58,6 +63,7 @@ fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
         [[group]]
         name = "override"
         as_override = true
+        core_attributes = true
         [[peer]]
         name = "global"
         address = "10.0.0.2"
@@ -86,7 +92,7 @@ fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
         "#,
     );
     let mut issues = Vec::new();
-    let section = Section { vrfs: vec!["red"], ..site.section() };
+    let section = Section { vrfs: BTreeMap::from([("red", 1_000)]), ..site.section() };
     section.validate(&mut issues);
     let paths: Vec<&str> = issues.iter().map(|issue| &*issue.path).collect();
     let wanted = [
@@ -96,6 +102,61 @@ fn customers_of_two_tables_may_have_the_same_address_and_are_of_another_as() {
         "peer[3].vrf",
         "peer[3].families",
         "peer[4].as_override",
+        "peer[4].core_attributes",
     ];
     assert_eq!(paths, wanted);
+}
+
+#[test]
+fn a_customer_has_half_of_its_table_and_nothing_of_the_core_unless_its_section_says_so() {
+    let site = Site::read(
+        r#"
+        asn = 65000
+        identifier = "10.0.0.1"
+        listen = ["10.0.0.1"]
+        [[peer]]
+        name = "four"
+        address = "10.0.0.2"
+        asn = 65100
+        vrf = "red"
+        [[peer]]
+        name = "both"
+        address = "10.0.0.3"
+        asn = 65100
+        vrf = "red"
+        families = ["ipv4-unicast", "ipv6-unicast"]
+        [[peer]]
+        name = "given"
+        address = "10.0.0.4"
+        asn = 65100
+        vrf = "red"
+        families = ["ipv4-unicast", "ipv6-unicast"]
+        prefix_limit = [{ family = "ipv6-unicast", max = 700 }]
+        core_attributes = true
+        [[peer]]
+        name = "transit"
+        address = "10.0.0.5"
+        asn = 65200
+        "#,
+    );
+    let section = Section { vrfs: BTreeMap::from([("red", 1_000)]), ..site.section() };
+    let seed = Seed { shard: 0, shards: 1, random: [1; 32], now: Time::ZERO };
+    let speaker = Speaker::new(&seed, &section, Duration::ZERO, None);
+    let settings = |name: &str| {
+        let peer = speaker.peers().find(name).and_then(|id| speaker.peers().get(id));
+        &peer.expect("it is configured").settings
+    };
+    let limits = |name: &str| {
+        let limits = &settings(name).limits;
+        let mut all: Vec<_> = limits.iter().map(|it| (it.family, it.max)).collect();
+        all.sort_unstable();
+        all
+    };
+    let (four, six) = (Family::Ipv4Unicast, Family::Ipv6Unicast);
+    assert_eq!(limits("four"), [(four, 500)]);
+    assert_eq!(limits("both"), [(four, 250), (six, 250)]);
+    assert_eq!(limits("given"), [(four, 250), (six, 700)]);
+    assert_eq!(limits("transit"), [(four, 2_000_000)]);
+    let drops = |name: &str| settings(name).customer.drops_core_attributes;
+    assert_eq!(["both", "given", "transit"].map(drops), [true, false, false]);
 }

@@ -42,7 +42,7 @@ impl Site {
             peer: &self.peer,
             policy: &self.policy,
             locations: Vec::new(),
-            vrfs: Vec::new(),
+            vrfs: BTreeMap::new(),
             first_port: PortId(2_000),
         }
     }
