@@ -243,10 +243,21 @@ impl Vpn {
         core.has_changes(self.reader) || !self.touched.is_empty()
     }
 
-    /// Whether a VRF has routes that were chosen since [`Vpn::work`] read them.
+    /// The base of a VRF has worked: whether it chose something by that, which is exported by the
+    /// next [`Vpn::work`]. The routes of a session that ended go with the base's own work.
+    pub fn has_worked(&mut self, id: VrfId) -> bool {
+        let vrf = self.vrfs.get(&id);
+        let has_news = vrf.is_some_and(|vrf| vrf.rib.has_changes(vrf.reader));
+        if has_news {
+            self.touch(id);
+        }
+        has_news
+    }
+
+    /// Whether VRFs wait for [`Vpn::work`].
     #[must_use]
-    pub fn has_changes(&self) -> bool {
-        self.vrfs.values().any(|vrf| vrf.rib.has_changes(vrf.reader))
+    pub fn has_work(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     /// What VRFs were refused is judged anew when they have room for it: an eighth of what they may
@@ -286,7 +297,8 @@ impl Vpn {
         self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
     }
 
-    /// The same, where nothing is done that could have to be exported: reading, sending.
+    /// The same, where nothing is done that could have to be exported: reading, sending. After its
+    /// own work, [`Vpn::has_worked`] is to follow.
     pub fn rib_untouched(&mut self, id: VrfId) -> Option<&mut Rib> {
         self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
     }
@@ -305,10 +317,18 @@ impl Vpn {
         }
     }
 
-    /// Whether a VRF was refused routes, since it has as many as it may, and is so still.
+    /// Whether a VRF has more prefixes than it may (it may have fewer now, customers told them), or
+    /// was refused routes, since it has as many, and is so still.
     #[must_use]
     pub fn is_full(&self, id: VrfId) -> bool {
-        self.short.contains(&id)
+        let has_too_many = |vrf: &Vrf| vrf.prefixes() > vrf.settings.routes_max;
+        self.short.contains(&id) || self.vrfs.get(&id).is_some_and(|vrf| has_too_many(vrf))
+    }
+
+    /// Prefixes of the table of a VRF.
+    #[must_use]
+    pub fn prefixes(&self, id: VrfId) -> usize {
+        self.vrfs.get(&id).map_or(0, |vrf| vrf.prefixes())
     }
 
     /// The VRFs in their order, with what was counted of them.

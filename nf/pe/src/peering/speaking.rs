@@ -328,8 +328,8 @@ impl Speaking {
         let has_more = self.fib.read(rib);
         self.has_more = self.vrfs.learn() || has_more || self.next_hops.has_more();
         self.has_news = self.has_more;
-        // Peers are told of what is reached otherwise.
-        self.has_work |= all || has_told || !changed.is_empty();
+        // Peers are told of what is reached otherwise, in tables of VPNs as well.
+        self.has_work |= all || has_told || !changed.is_empty() || self.vrfs.has_work();
     }
 
     /// Acts on the speaker of a table, and on its routes.
@@ -466,9 +466,10 @@ impl Speaking {
             while let Some(Sending { peer, bytes, updates }) = rib.next_sending() {
                 it.speaker.send_updates(now, peer, bytes, updates.into(), &mut it.wanted);
             }
+            // What went with a customer is chosen by this very work, and other edges hear of it.
+            has_work |= self.vrfs.has_worked(*table);
         }
-        // What went with a customer is chosen by this very work, and other edges hear of it.
-        self.has_work = has_work || self.vrfs.has_changes();
+        self.has_work = has_work;
         self.has_news = true;
     }
 
@@ -579,8 +580,9 @@ impl Speaking {
         }
         rows.extend(self.vrfs.full().map(|it| {
             let text = format!(
-                "routing table {} has {} routes, as many as it may: {} of other edges were refused",
-                it.name, it.routes_max, it.refused
+                "routing table {} has {} routes of {} that it may have (`routes_max`): {} of other \
+                 edges were refused",
+                it.name, it.routes, it.routes_max, it.refused
             );
             alarm("vrf-routes-exceeded", &it.name, "major", &text)
         }));

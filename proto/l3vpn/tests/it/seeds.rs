@@ -60,6 +60,10 @@ fn act(world: &mut World) {
             world.change(id, settings);
         }
         76 => world.remove(id),
+        77..80 => {
+            let customer = world.random.below(CUSTOMERS as u64) as usize;
+            world.customer_begins_anew(id, customer);
+        }
         _ => world.run_a_little(),
     }
 }
