@@ -454,13 +454,18 @@ impl Speaking {
         }
         // What tables have taken goes to others first.
         let mut has_work = self.vrfs.work(&mut self.rib, WORK_MAX);
+        // What customers have not told again yet, other edges would take for gone.
+        let mut is_deferring = false;
+        for it in self.speakers.values_mut() {
+            is_deferring |= it.speaker.is_deferring(now, &mut it.wanted);
+        }
         for (table, it) in &mut self.speakers {
             let rib = match *table {
                 GLOBAL => Some(&mut self.rib),
                 table => self.vrfs.rib_mut(table),
             };
             let Some(rib) = rib else { continue };
-            if !it.speaker.is_deferring(now, &mut it.wanted) {
+            if !is_deferring {
                 has_work |= rib.work(now, WORK_MAX);
             }
             while let Some(Sending { peer, bytes, updates }) = rib.next_sending() {
@@ -484,10 +489,11 @@ impl Speaking {
         each.chain([self.carrier.deadline()]).flatten().min()
     }
 
-    /// Whether nobody waits for routes of before a restart.
+    /// Whether nobody waits for routes of before a restart, and what came is worked up: imported
+    /// into tables, decided, read.
     pub(super) fn is_settled(&self) -> bool {
-        let waits = |it: &TableSpeaker| it.speaker.deferral().is_some();
-        !self.has_news && !self.speakers.values().any(waits)
+        let waits = |it: &TableSpeaker| it.speaker.is_recovering();
+        !self.has_work && !self.has_news && !self.speakers.values().any(waits)
     }
 
     /// The site ends in order. Beside a forwarder that goes on (`keeps`) peers that bear a restart

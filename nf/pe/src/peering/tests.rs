@@ -8,6 +8,7 @@ use super::speaking::Speaking;
 use super::underlay::{Reach, Underlay};
 use super::vrfs::{VpnWay, Vrfs, Wished};
 use crate::hops::Hops;
+use crate::tests::learnt::{OF_BGP, World, settings};
 use crate::{CHANNELS, Settings};
 use bgp::Negotiated;
 use bgp::codec::{Context, ExtendedCommunity, Messages, Offer, Peering, write_attribute};
@@ -20,7 +21,7 @@ use l3vpn::VrfSettings;
 use machine::{Duration, Time};
 use nodes::program::Hop;
 use rib::{Bounds, Customer, Kind, Neighbour, PeerId, Rib};
-use runtime::{Effects, Seed};
+use runtime::{Effects, Function as _, Seed};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -337,6 +338,16 @@ export_targets = ["65000:1"]
 asn = 65000
 identifier = "10.255.0.1"
 "#;
+/// A customer that bears a restart.
+const CUSTOMER: &str = r#"
+deferral_s = 30
+[[bgp.peer]]
+name = "west"
+vrf = "red"
+address = "10.1.0.2"
+asn = 65100
+graceful_restart_s = 60
+"#;
 
 /// An edge with a table of customers, none of whose connections stand.
 struct Edge {
@@ -349,11 +360,11 @@ struct Edge {
 }
 
 impl Edge {
-    fn new() -> Self {
+    fn new(more: &str, restarts: bool) -> Self {
         let now = Time::from_millis(1_000_000);
         let launch = Launch::default();
         let (routes, (ospf_keys, isis_keys, bfd_keys)) = (Vec::new(), Default::default());
-        let pe = toml::from_str(TABLE).expect("a section");
+        let pe = toml::from_str(&(TABLE.to_owned() + more)).expect("a section");
         let settings = Settings { pe, routes, launch, ospf_keys, isis_keys, bfd_keys };
         let section = settings.pe.bgp.clone().expect("it has one");
         let mut dataplane = Dataplane::new(now, settings.launch.clone(), CHANNELS);
@@ -361,7 +372,7 @@ impl Edge {
         let channel =
             PacketChannel::new(now, BGP_CHANNEL, ToPackets::of(&settings.launch, Vec::new()));
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
-        let mut speaking = Speaking::new(&seed, &settings, &section, channel, false);
+        let mut speaking = Speaking::new(&seed, &settings, &section, channel, restarts);
         let mut out = Effects::default();
         speaking.configure(now, &settings, &dataplane, &section, &mut out);
         Self { now, settings, dataplane, speaking, red }
@@ -393,7 +404,7 @@ impl Edge {
 
 #[test]
 fn routes_of_a_customer_that_goes_are_withdrawn_from_other_edges_and_then_there_is_rest() {
-    let (mut edge, customer) = (Edge::new(), PeerId(7));
+    let (mut edge, customer) = (Edge::new("", false), PeerId(7));
     let next_hop = Ipv4Addr::new(10, 1, 0, 2);
     let rib = edge.speaking.vrfs.rib_mut(edge.red).expect("the table");
     let about = Neighbour { kind: Kind::External, asn: 65_100, ..neighbour(7) };
@@ -415,7 +426,7 @@ fn routes_of_a_customer_that_goes_are_withdrawn_from_other_edges_and_then_there_
 
 #[test]
 fn a_table_that_may_have_fewer_routes_than_it_has_is_an_alarm_that_says_how_many() {
-    let (mut edge, next_hop) = (Edge::new(), Ipv4Addr::new(10, 255, 0, 2));
+    let (mut edge, next_hop) = (Edge::new("", false), Ipv4Addr::new(10, 255, 0, 2));
     edge.another();
     let route = |number| vec![112, 1, 0, 1, 0, 0, 0xfd, 0xe8, 0, 0, 0, 2, 10, 77, number];
     let octets = [&[0; 8][..], &next_hop.octets()].concat();
@@ -435,4 +446,54 @@ fn a_table_that_may_have_fewer_routes_than_it_has_is_an_alarm_that_says_how_many
     edge.settings.pe.vrf[0].routes_max = 5;
     edge.settle();
     assert_eq!(alarms(&mut edge), Vec::<String>::new());
+}
+
+#[test]
+fn after_a_restart_other_edges_are_told_nothing_before_customers_have_told_their_routes() {
+    let mut edge = Edge::new(CUSTOMER, true);
+    edge.another();
+    edge.settle();
+    let told = |edge: &Edge| {
+        let counted = edge.speaking.rib.peer_counters(PeerId(0)).expect("it is up");
+        (counted.updates_sent > 0, edge.speaking.is_settled())
+    };
+    assert_eq!(told(&edge), (false, false), "the customer has not come yet");
+    edge.now += Duration::from_secs(29);
+    edge.settle();
+    assert_eq!(told(&edge), (false, false));
+    edge.now += Duration::from_secs(1);
+    edge.settle();
+    assert!(told(&edge).0, "it is waited for so long: the end of routes is told");
+}
+
+#[test]
+fn a_route_of_bgp_alone_goes_from_the_plane_after_a_commit_as_before_it() {
+    let (mut world, peer) = (World::new(OF_BGP), PeerId(7));
+    let (to, now) = ((Ipv4Addr::new(10, 66, 1, 0), 24), world.now);
+    let bgp = |world: &mut World, act: &dyn Fn(&mut Rib)| {
+        let speaking = world.edge.learnt.peering.speaking.as_mut().expect("it speaks BGP");
+        act(&mut speaking.rib);
+        speaking.has_news = true;
+        world.run(1);
+    };
+    for _ in 0..2 {
+        bgp(&mut world, &|rib| {
+            rib.up(
+                now,
+                peer,
+                neighbour(7),
+                &negotiated([Family::Ipv4Unicast].into_iter().collect()),
+            );
+            let route = core::iter::once(vec![24, 10, 66, 1]);
+            announce(rib, peer.0, Family::Ipv4Unicast, &[10, 0, 0, 2], 100, route);
+        });
+        assert!(world.routes.contains_key(&to));
+        world.edge(|it, now, out| it.configure(now, settings(OF_BGP), out));
+        assert!(world.routes.contains_key(&to));
+        bgp(&mut world, &|rib| {
+            rib.down(peer, FamilySet::EMPTY);
+            rib.work(now, 100);
+        });
+        assert!(!world.routes.contains_key(&to), "nobody tells it any more");
+    }
 }
