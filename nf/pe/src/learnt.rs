@@ -163,7 +163,7 @@ impl Learnt {
             own.is_some() && dataplane.numbers().note(it.name()) == own.as_deref()
         };
         self.restarts = Protocol::ALL.into_iter().filter(is_ours).collect();
-        if !self.restarts.is_empty() {
+        if !self.restarts.is_empty() || !self.peering.is_settled() {
             self.holds = true;
             dataplane.hold();
         }
@@ -228,7 +228,7 @@ impl Learnt {
         let sections = sections(settings);
         let speaks = Protocol::ALL.iter().any(|it| sections.has(*it));
         if !speaks {
-            self.end(now, dataplane, out);
+            self.end(dataplane, out);
         }
         if !dataplane.is_controlled() && is_wanted(&settings.pe) {
             return;
@@ -270,16 +270,14 @@ impl Learnt {
         }
     }
 
-    /// Nothing is learnt any more.
-    fn end(&mut self, now: Time, dataplane: &mut Dataplane, out: &mut Effects) {
+    /// Neither OSPF nor IS-IS is spoken any more. What stands of a control before is given up with
+    /// all else that is not said, unless BGP still waits for its part of it.
+    fn end(&mut self, dataplane: &mut Dataplane, out: &mut Effects) {
         if let Some(router) = self.router.take() {
             router.end(out);
             self.has_ended = true;
         }
-        self.told.clear();
-        if std::mem::take(&mut self.holds) {
-            dataplane.release(now, out);
-        }
+        self.restarts.clear();
         note(&Sections::default(), dataplane, out);
     }
 
@@ -376,14 +374,17 @@ impl Learnt {
         } else if has_routes || self.labelled.is_due(now) || self.peering.has_news() {
             says_all |= self.tell(now, dataplane, out);
         }
-        let is_settled = self.router.as_ref().is_none_or(Router::is_settled);
-        let is_settled = is_settled && self.peering.is_settled();
-        if self.holds && is_settled && dataplane.is_controlled() {
+        if self.holds && self.is_settled() && dataplane.is_controlled() {
             self.holds = false;
             dataplane.release(now, out);
         }
         let has_too_many = self.hops > HOPS_MAX && now >= self.says_all_at;
         says_all || has_too_many
+    }
+
+    /// Whether nothing is waited for that a control before this one had learnt.
+    fn is_settled(&self) -> bool {
+        self.router.as_ref().is_none_or(Router::is_settled) && self.peering.is_settled()
     }
 
     /// Tells the plane what is another thing than it was; whether everything must be said again.

@@ -1,7 +1,7 @@
 //! From a section to what the plane is told, and from one section to the next.
 
 mod asked;
-mod learnt;
+pub(crate) mod learnt;
 mod services;
 
 use crate::compile::{Beside, compile};

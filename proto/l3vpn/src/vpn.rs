@@ -273,10 +273,21 @@ impl Vpn {
         core.has_changes(self.reader) || !self.touched.is_empty()
     }
 
-    /// Whether a VRF has routes that were chosen since [`Vpn::work`] read them.
+    /// The base of a VRF has worked: whether it chose something by that, which is exported by the
+    /// next [`Vpn::work`]. The routes of a session that ended go with the base's own work.
+    pub fn has_worked(&mut self, id: VrfId) -> bool {
+        let vrf = self.vrfs.get(&id);
+        let has_news = vrf.is_some_and(|vrf| vrf.rib.has_changes(vrf.reader));
+        if has_news {
+            self.touch(id);
+        }
+        has_news
+    }
+
+    /// Whether VRFs wait for [`Vpn::work`].
     #[must_use]
-    pub fn has_changes(&self) -> bool {
-        self.vrfs.values().any(|vrf| vrf.rib.has_changes(vrf.reader))
+    pub fn has_work(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     /// Something changed in a VRF.
@@ -301,7 +312,8 @@ impl Vpn {
         self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
     }
 
-    /// The same, where nothing is done that could have to be exported: reading, sending.
+    /// The same, where nothing is done that could have to be exported: reading, sending. After its
+    /// own work, [`Vpn::has_worked`] is to follow.
     pub fn rib_untouched(&mut self, id: VrfId) -> Option<&mut Rib> {
         self.vrfs.get_mut(&id).map(|vrf| &mut vrf.rib)
     }
@@ -314,10 +326,18 @@ impl Vpn {
         ids.into_iter().for_each(|id| self.export_anew(id));
     }
 
-    /// Whether a VRF was refused routes, since it has as many as it may, and is so still.
+    /// Whether a VRF has more prefixes than it may (it may have fewer now, customers told them), or
+    /// was refused routes, since it has as many, and is so still.
     #[must_use]
     pub fn is_full(&self, id: VrfId) -> bool {
-        self.short.contains(&id)
+        let has_too_many = |vrf: &Vrf| vrf.prefixes() > vrf.settings.routes_max;
+        self.short.contains(&id) || self.vrfs.get(&id).is_some_and(|vrf| has_too_many(vrf))
+    }
+
+    /// Prefixes of the table of a VRF.
+    #[must_use]
+    pub fn prefixes(&self, id: VrfId) -> usize {
+        self.vrfs.get(&id).map_or(0, |vrf| vrf.prefixes())
     }
 
     /// Whether some of a VRF's routes are not exported, since as many are as may be.

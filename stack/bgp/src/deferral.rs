@@ -3,6 +3,7 @@
 
 use crate::Speaker;
 use crate::peers::Peer;
+use bgp::family::FamilySet;
 use bgp::{In, Settings};
 use machine::Time;
 use runtime::Effects;
@@ -12,6 +13,20 @@ impl Speaker {
     #[must_use]
     pub const fn deferral(&self) -> Option<Time> {
         self.deferral
+    }
+
+    /// Whether routes that stood before a start may still be told again: nobody is told anything
+    /// yet, or a peer has not told all that it has, also one that restarted at the same time and is
+    /// not waited for. Who forwards by these routes goes on for so long, the deferral at most.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        let lacks = |peer: &Peer| {
+            peer.negotiated.as_ref().is_some_and(|it| {
+                it.peer.graceful_restart.is_some() && !has_ended(peer, it.context.families)
+            })
+        };
+        let tells_all = || self.peers.iter().all(|(_, peer)| !lacks(peer));
+        self.deferral.is_some() || self.recovery.is_some() && !tells_all()
     }
 
     /// The settings of a session that begins now: while routes are waited for, the peer hears that
@@ -53,5 +68,10 @@ fn is_heard(peer: &Peer) -> bool {
     let Some(negotiated) = &peer.negotiated else { return peer.held.is_some() };
     let restarts = negotiated.peer.graceful_restart.as_ref();
     let is_awaited = restarts.is_some_and(|it| !it.restarting);
-    !is_awaited || negotiated.context.families.without(peer.ended).is_empty()
+    !is_awaited || has_ended(peer, negotiated.context.families)
+}
+
+/// Whether a peer has told all that it has of these families.
+fn has_ended(peer: &Peer, families: FamilySet) -> bool {
+    families.without(peer.ended).is_empty()
 }

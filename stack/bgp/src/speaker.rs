@@ -35,6 +35,8 @@ pub struct Speaker {
     seed: u64,
     /// Until then nobody is told anything.
     pub(crate) deferral: Option<Time>,
+    /// Until then peers may still tell routes that stood before a start.
+    pub(crate) recovery: Option<Time>,
     pub(crate) is_draining: bool,
     /// What the owner has not taken yet.
     pub(crate) events: VecDeque<Out<'static>>,
@@ -54,6 +56,7 @@ impl Speaker {
         validation: Option<Arc<dyn Validate>>,
     ) -> Self {
         let octets = core::array::from_fn(|n| seed.random[n]);
+        let deferral = (!deferral.is_zero()).then(|| seed.now + deferral);
         let mut it = Self {
             resolved: section.resolve(),
             peers: Peers::default(),
@@ -63,7 +66,8 @@ impl Speaker {
             clock: Clock::new(seed.now),
             counts: Counts::default(),
             seed: u64::from_le_bytes(octets),
-            deferral: (!deferral.is_zero()).then(|| seed.now + deferral),
+            deferral,
+            recovery: deferral,
             is_draining: false,
             events: VecDeque::new(),
             received: Received::default(),
@@ -92,6 +96,7 @@ impl Speaker {
 
     /// Lets the sessions act whose time has come.
     pub fn tick(&mut self, now: Time, out: &mut Effects) {
+        self.recovery = self.recovery.filter(|until| now < *until);
         for (id, serial) in self.clock.expire(now) {
             self.fire(now, id, serial, out);
         }
@@ -100,7 +105,7 @@ impl Speaker {
     /// When [`Speaker::tick`] wants to be called next, or [`Speaker::is_deferring`] be asked.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.clock.deadline().into_iter().chain(self.deferral).min()
+        self.clock.deadline().into_iter().chain(self.deferral).chain(self.recovery).min()
     }
 
     /// What the owner is to do next. `bytes` are those of the [`In::Octets`] that was stepped last,

@@ -138,6 +138,7 @@ impl Peering {
             dataplane.keep(out);
         }
         let Some(section) = &settings.pe.bgp else {
+            self.restarts = false;
             if let Some(it) = self.speaking.take() {
                 it.end(now, out);
                 self.has_ended = true;
@@ -275,7 +276,7 @@ impl Peering {
 
     /// Whether nothing of before a restart is waited for.
     pub(crate) fn is_settled(&self) -> bool {
-        self.speaking.as_ref().is_none_or(Speaking::is_settled)
+        !self.restarts && self.speaking.as_ref().is_none_or(Speaking::is_settled)
     }
 
     pub(crate) fn step(

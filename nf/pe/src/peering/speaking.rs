@@ -334,8 +334,8 @@ impl Speaking {
         let has_more = self.fib.read(rib);
         self.has_more = self.vrfs.learn() || has_more || self.next_hops.has_more();
         self.has_news = self.has_more;
-        // Peers are told of what is reached otherwise.
-        self.has_work |= all || has_told || !changed.is_empty();
+        // Peers are told of what is reached otherwise, in tables of VPNs as well.
+        self.has_work |= all || has_told || !changed.is_empty() || self.vrfs.has_work();
     }
 
     /// Acts on the speaker of a table, and on its routes.
@@ -461,21 +461,27 @@ impl Speaking {
         }
         // What tables have taken goes to others first.
         let mut has_work = self.vrfs.work(&mut self.rib, WORK_MAX);
+        // What customers have not told again yet, other edges would take for gone.
+        let mut is_deferring = false;
+        for it in self.speakers.values_mut() {
+            is_deferring |= it.speaker.is_deferring(now, &mut it.wanted);
+        }
         for (table, it) in &mut self.speakers {
             let rib = match *table {
                 GLOBAL => Some(&mut self.rib),
                 table => self.vrfs.rib_mut(table),
             };
             let Some(rib) = rib else { continue };
-            if !it.speaker.is_deferring(now, &mut it.wanted) {
+            if !is_deferring {
                 has_work |= rib.work(now, WORK_MAX);
             }
             while let Some(Sending { peer, bytes, updates }) = rib.next_sending() {
                 it.speaker.send_updates(now, peer, bytes, updates.into(), &mut it.wanted);
             }
+            // What went with a customer is chosen by this very work, and other edges hear of it.
+            has_work |= self.vrfs.has_worked(*table);
         }
-        // What went with a customer is chosen by this very work, and other edges hear of it.
-        self.has_work = has_work || self.vrfs.has_changes();
+        self.has_work = has_work;
         self.has_news = true;
     }
 
@@ -490,10 +496,11 @@ impl Speaking {
         each.chain([self.carrier.deadline(), self.vrfs.deadline()]).flatten().min()
     }
 
-    /// Whether nobody waits for routes of before a restart.
+    /// Whether nobody waits for routes of before a restart, and what came is worked up: imported
+    /// into tables, decided, read.
     pub(super) fn is_settled(&self) -> bool {
-        let waits = |it: &TableSpeaker| it.speaker.deferral().is_some();
-        !self.has_news && !self.speakers.values().any(waits)
+        let waits = |it: &TableSpeaker| it.speaker.is_recovering();
+        !self.has_work && !self.has_news && !self.speakers.values().any(waits)
     }
 
     /// The site ends in order. Beside a forwarder that goes on (`keeps`) peers that bear a restart
@@ -586,8 +593,9 @@ impl Speaking {
         }
         rows.extend(self.vrfs.full().map(|it| {
             let text = format!(
-                "routing table {} has {} routes, as many as it may: {} of other edges were refused",
-                it.name, it.routes_max, it.refused
+                "routing table {} has {} routes of {} that it may have (`routes_max`): {} of other \
+                 edges were refused",
+                it.name, it.routes, it.routes_max, it.refused
             );
             alarm("vrf-routes-exceeded", &it.name, "major", &text)
         }));

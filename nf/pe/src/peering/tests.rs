@@ -1,21 +1,27 @@
 //! Next hops and tables of VPNs without sessions: what the plane is told, and how often anything
 //! is looked at.
 
+use super::BGP_CHANNEL;
 use super::own::Here;
 use super::resolver::Resolver;
+use super::speaking::Speaking;
 use super::underlay::{Reach, Underlay};
 use super::vrfs::{VpnWay, Vrfs, Wished};
 use crate::hops::Hops;
+use crate::tests::learnt::{OF_BGP, World, settings};
+use crate::{CHANNELS, Settings};
 use bgp::Negotiated;
 use bgp::codec::{Context, ExtendedCommunity, Messages, Offer, Peering, write_attribute};
 use bgp::family::{Family, FamilySet, Label, RouteDistinguisher};
 use bgp::pack::{Announcement, Limits};
-use dataplane::Rank;
+use dataplane::{Dataplane, Kind as Named, PacketChannel, Rank};
+use forwarder::{Launch, ToPackets};
 use igp::{Prefix, Way};
 use l3vpn::VrfSettings;
 use machine::{Duration, Time};
 use nodes::program::Hop;
 use rib::{Bounds, Customer, Kind, Neighbour, PeerId, Rib};
+use runtime::{Effects, Function as _, Seed};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -77,6 +83,25 @@ fn negotiated(families: FamilySet) -> Negotiated {
     }
 }
 
+/// An internal peer.
+fn neighbour(number: u32) -> Neighbour {
+    Neighbour {
+        kind: Kind::NonClient,
+        identifier: 2 + number,
+        address: Ipv4Addr::from(0x0aff_0002 + number).into(),
+        asn: ASN,
+        import: 0,
+        export: 0,
+        location: 0,
+        allow_own_as: 0,
+        role: None,
+        next_hop_self: None,
+        own_ipv6: None,
+        customer: Customer::default(),
+        subnets: Vec::new(),
+    }
+}
+
 /// A base with internal peers 0 and 1.
 fn base() -> Rib {
     let (policy, bounds, cluster) = (None, Bounds::default(), 1);
@@ -84,21 +109,7 @@ fn base() -> Rib {
     let mut rib = Rib::new(own);
     rib.follow_next_hops();
     for number in 0..2 {
-        let about = Neighbour {
-            kind: Kind::NonClient,
-            identifier: 2 + number,
-            address: Ipv4Addr::from(0x0aff_0002 + number).into(),
-            asn: ASN,
-            import: 0,
-            export: 0,
-            location: 0,
-            allow_own_as: 0,
-            role: None,
-            next_hop_self: None,
-            own_ipv6: None,
-            customer: Customer::default(),
-            subnets: Vec::new(),
-        };
+        let about = neighbour(number);
         let families = [Family::Ipv4Unicast, Family::Ipv6Unicast, Family::Vpnv4];
         rib.up(Time::ZERO, PeerId(number), about, &negotiated(families.into_iter().collect()));
     }
@@ -348,4 +359,178 @@ fn an_edge_that_dies_is_one_hop_and_its_routes_are_on_their_backup() {
     settle(&mut rib, &mut vrfs, &mut next_hops, Some(near));
     assert_eq!(vrfs.take_changed().len(), 1_000);
     assert!(is_over(vrfs.route(at).expect("a route"), &[far], None));
+}
+
+const TABLE: &str = r#"
+name = "pe1"
+[[interface]]
+name = "lo"
+addresses = ["10.255.0.1/32"]
+[[vrf]]
+name = "red"
+rd = "10.255.0.1:1"
+import_targets = ["65000:1"]
+export_targets = ["65000:1"]
+[bgp]
+asn = 65000
+identifier = "10.255.0.1"
+"#;
+/// A customer that bears a restart.
+const CUSTOMER: &str = r#"
+deferral_s = 30
+[[bgp.peer]]
+name = "west"
+vrf = "red"
+address = "10.1.0.2"
+asn = 65100
+graceful_restart_s = 60
+"#;
+
+/// An edge with a table of customers, none of whose connections stand.
+struct Edge {
+    now: Time,
+    settings: Settings,
+    dataplane: Dataplane,
+    speaking: Speaking,
+    /// The number of its table.
+    red: u32,
+}
+
+impl Edge {
+    fn new(more: &str, restarts: bool) -> Self {
+        let now = Time::from_millis(1_000_000);
+        let launch = Launch::default();
+        let (routes, (ospf_keys, isis_keys, bfd_keys)) = (Vec::new(), Default::default());
+        let pe = toml::from_str(&(TABLE.to_owned() + more)).expect("a section");
+        let settings = Settings { pe, routes, launch, ospf_keys, isis_keys, bfd_keys };
+        let section = settings.pe.bgp.clone().expect("it has one");
+        let mut dataplane = Dataplane::new(now, settings.launch.clone(), CHANNELS);
+        let red = dataplane.numbers_mut().of(Named::Vrf, "red");
+        let channel =
+            PacketChannel::new(now, BGP_CHANNEL, ToPackets::of(&settings.launch, Vec::new()));
+        let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
+        let mut speaking = Speaking::new(&seed, &settings, &section, channel, restarts);
+        let mut out = Effects::default();
+        speaking.configure(now, &settings, &dataplane, &section, &mut out);
+        Self { now, settings, dataplane, speaking, red }
+    }
+
+    /// Something happened: the tables work until nothing is left to be done.
+    fn settle(&mut self) {
+        self.speaking.links(&self.settings, &self.dataplane);
+        for _ in 0..20 {
+            self.speaking.tick(self.now, &mut Effects::default());
+            if self.speaking.deadline() != Some(Time::ZERO) {
+                return;
+            }
+        }
+        panic!("it has never done with what it has to do");
+    }
+
+    /// Another edge comes, as peer 0.
+    fn another(&mut self) {
+        let negotiated = negotiated([Family::Vpnv4].into_iter().collect());
+        self.speaking.rib.up(self.now, PeerId(0), neighbour(0), &negotiated);
+    }
+
+    /// Routes that other edges are told.
+    fn exported(&self) -> u32 {
+        self.speaking.rib.received(PeerId::OWN, Family::Vpnv4)
+    }
+}
+
+#[test]
+fn routes_of_a_customer_that_goes_are_withdrawn_from_other_edges_and_then_there_is_rest() {
+    let (mut edge, customer) = (Edge::new("", false), PeerId(7));
+    let next_hop = Ipv4Addr::new(10, 1, 0, 2);
+    let rib = edge.speaking.vrfs.rib_mut(edge.red).expect("the table");
+    let about = Neighbour { kind: Kind::External, asn: 65_100, ..neighbour(7) };
+    let mut negotiated = negotiated([Family::Ipv4Unicast].into_iter().collect());
+    negotiated.context.peering = Peering::External;
+    rib.up(edge.now, customer, about, &negotiated);
+    let routes = (0..100).map(|number| vec![24, 10, 66, number]);
+    announce(rib, customer.0, Family::Ipv4Unicast, &next_hop.octets(), 100, routes);
+    rib.set_next_hop(next_hop.into(), Some(1));
+    edge.speaking.vrfs.touch(edge.red);
+    edge.settle();
+    assert_eq!(edge.exported(), 100);
+    let rib = edge.speaking.vrfs.rib_mut(edge.red).expect("the table");
+    rib.down(customer, FamilySet::EMPTY);
+    edge.speaking.vrfs.touch(edge.red);
+    edge.settle();
+    assert_eq!(edge.exported(), 0);
+}
+
+#[test]
+fn a_table_that_may_have_fewer_routes_than_it_has_is_an_alarm_that_says_how_many() {
+    let (mut edge, next_hop) = (Edge::new("", false), Ipv4Addr::new(10, 255, 0, 2));
+    edge.another();
+    let route = |number| vec![112, 1, 0, 1, 0, 0, 0xfd, 0xe8, 0, 0, 0, 2, 10, 77, number];
+    let octets = [&[0; 8][..], &next_hop.octets()].concat();
+    announce(&mut edge.speaking.rib, 0, Family::Vpnv4, &octets, 100, (0..5).map(route));
+    edge.speaking.rib.set_next_hop(next_hop.into(), Some(1));
+    edge.settle();
+    let alarms = |edge: &mut Edge| {
+        let all = edge.speaking.alarms(edge.now).into_iter();
+        let full = all.filter(|it| it.name == "vrf-routes-exceeded");
+        full.map(|it| it.text).collect::<Vec<_>>()
+    };
+    assert_eq!(alarms(&mut edge), Vec::<String>::new());
+    edge.settings.pe.vrf[0].routes_max = 3;
+    edge.settle();
+    let said = alarms(&mut edge);
+    assert!(said.len() == 1 && said[0].contains("5 routes of 3"), "{said:?}");
+    edge.settings.pe.vrf[0].routes_max = 5;
+    edge.settle();
+    assert_eq!(alarms(&mut edge), Vec::<String>::new());
+}
+
+#[test]
+fn after_a_restart_other_edges_are_told_nothing_before_customers_have_told_their_routes() {
+    let mut edge = Edge::new(CUSTOMER, true);
+    edge.another();
+    edge.settle();
+    let told = |edge: &Edge| {
+        let counted = edge.speaking.rib.peer_counters(PeerId(0)).expect("it is up");
+        (counted.updates_sent > 0, edge.speaking.is_settled())
+    };
+    assert_eq!(told(&edge), (false, false), "the customer has not come yet");
+    edge.now += Duration::from_secs(29);
+    edge.settle();
+    assert_eq!(told(&edge), (false, false));
+    edge.now += Duration::from_secs(1);
+    edge.settle();
+    assert!(told(&edge).0, "it is waited for so long: the end of routes is told");
+}
+
+#[test]
+fn a_route_of_bgp_alone_goes_from_the_plane_after_a_commit_as_before_it() {
+    let (mut world, peer) = (World::new(OF_BGP), PeerId(7));
+    let (to, now) = ((Ipv4Addr::new(10, 66, 1, 0), 24), world.now);
+    let bgp = |world: &mut World, act: &dyn Fn(&mut Rib)| {
+        let speaking = world.edge.learnt.peering.speaking.as_mut().expect("it speaks BGP");
+        act(&mut speaking.rib);
+        speaking.has_news = true;
+        world.run(1);
+    };
+    for _ in 0..2 {
+        bgp(&mut world, &|rib| {
+            rib.up(
+                now,
+                peer,
+                neighbour(7),
+                &negotiated([Family::Ipv4Unicast].into_iter().collect()),
+            );
+            let route = core::iter::once(vec![24, 10, 66, 1]);
+            announce(rib, peer.0, Family::Ipv4Unicast, &[10, 0, 0, 2], 100, route);
+        });
+        assert!(world.routes.contains_key(&to));
+        world.edge(|it, now, out| it.configure(now, settings(OF_BGP), out));
+        assert!(world.routes.contains_key(&to));
+        bgp(&mut world, &|rib| {
+            rib.down(peer, FamilySet::EMPTY);
+            rib.work(now, 100);
+        });
+        assert!(!world.routes.contains_key(&to), "nobody tells it any more");
+    }
 }

@@ -73,9 +73,10 @@ struct Table {
     next_hops: Resolver,
 }
 
-/// A table that has as many routes as it may.
+/// A table that takes no further routes of other edges.
 pub(crate) struct Full {
     pub(crate) name: String,
+    pub(crate) routes: usize,
     pub(crate) routes_max: usize,
     pub(crate) refused: u64,
 }
@@ -282,9 +283,14 @@ impl Vrfs {
         })
     }
 
-    /// Whether other edges were not told of all that tables chose.
-    pub(crate) fn has_changes(&self) -> bool {
-        self.vpn.has_changes()
+    /// The base of a table has worked: whether other edges may have to hear of it.
+    pub(crate) fn has_worked(&mut self, number: u32) -> bool {
+        self.vpn.has_worked(VrfId(number))
+    }
+
+    /// Whether tables wait for [`Vrfs::work`].
+    pub(crate) fn has_work(&self) -> bool {
+        self.vpn.has_work()
     }
 
     /// Finds out how next hops of customers are reached, and reads what tables chose; whether
@@ -391,12 +397,13 @@ impl Vrfs {
         self.tables.values_mut().for_each(|it| it.next_hops.said());
     }
 
-    /// Tables that were refused routes, since they have as many as they may.
+    /// Tables that have more routes than they may, or were refused some, since they have as many.
     pub(crate) fn full(&self) -> impl Iterator<Item = Full> + '_ {
         let full = self.vpn.vrfs().filter(|(id, ..)| self.vpn.is_full(*id));
         full.filter_map(|(id, settings, counters)| {
             let name = self.tables.get(&id.0)?.name.clone();
-            Some(Full { name, routes_max: settings.routes_max, refused: counters.refused })
+            let (routes, refused) = (self.vpn.prefixes(id), counters.refused);
+            Some(Full { name, routes, routes_max: settings.routes_max, refused })
         })
     }
 }

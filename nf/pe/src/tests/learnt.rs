@@ -47,18 +47,18 @@ const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 type Route = (Ipv4Addr, u8);
 
 /// An edge, what its forwarder was told, and a neighbour.
-struct World {
-    now: Time,
-    edge: ProviderEdge,
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) edge: ProviderEdge,
     peer: ospf::Instance,
     memo: Vec<u8>,
     hops: BTreeMap<u32, Hop>,
-    routes: BTreeMap<Route, u32>,
+    pub(crate) routes: BTreeMap<Route, u32>,
     /// Programs of the last seconds.
     told: Vec<Program>,
 }
 
-fn settings(text: &str) -> Arc<Settings> {
+pub(crate) fn settings(text: &str) -> Arc<Settings> {
     let (socket, command, log) = ("/".into(), Vec::new(), "/".into());
     let launch = Launch { socket, command, log, ..Launch::default() };
     let (pe, routes) = (read(text), Vec::new());
@@ -72,7 +72,7 @@ fn edge(now: Time, text: &str) -> ProviderEdge {
 }
 
 impl World {
-    fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let now = Time::from_millis(1_000_000);
         let mut peer = ospf::Instance::new(ospf::Settings::new(PEER), now);
         peer.add_area(0, AreaKind::Normal);
@@ -117,7 +117,7 @@ impl World {
         self.control(ChannelEvent::Message(&octets));
     }
 
-    fn edge(&mut self, act: impl FnOnce(&mut ProviderEdge, Time, &mut Effects)) {
+    pub(crate) fn edge(&mut self, act: impl FnOnce(&mut ProviderEdge, Time, &mut Effects)) {
         let mut out = Effects::default();
         act(&mut self.edge, self.now, &mut out);
         for (_, order) in out.channels {
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    fn run(&mut self, seconds: u64) {
+    pub(crate) fn run(&mut self, seconds: u64) {
         self.told.clear();
         for _ in 0..seconds * 20 {
             self.now += Duration::from_millis(50);
@@ -326,6 +326,44 @@ fn the_next_control_leaves_what_stands_until_all_is_learnt_again() {
         world.edge.alarms(world.now).iter().filter(|it| it.name.starts_with("igp")).count(),
         0
     );
+}
+
+/// An edge that speaks BGP alone, whose peer bears a restart.
+pub(crate) const OF_BGP: &str = r#"
+name = "pe1"
+[[port]]
+name = "ge0"
+driver = "af_packet"
+[[interface]]
+name = "ge0"
+addresses = ["10.0.0.1/24"]
+[bgp]
+asn = 65000
+identifier = "10.0.0.1"
+deferral_s = 10
+[[bgp.peer]]
+name = "other"
+address = "10.0.0.2"
+graceful_restart_s = 60
+"#;
+
+#[test]
+fn what_stands_of_bgp_alone_stays_as_long_as_peers_are_waited_for() {
+    let mut world = World::new(OF_BGP);
+    let has_ended = |world: &World| world.told.iter().any(|it| matches!(it, Program::End { .. }));
+    assert!(has_ended(&world), "nothing stood there");
+    world.run(1);
+    world.edge = edge(world.now, OF_BGP);
+    world.told.clear();
+    world.meet();
+    // A commit meanwhile gives nothing up.
+    world.edge(|it, now, out| it.configure(now, settings(OF_BGP), out));
+    for _ in 0..9 {
+        assert!(!has_ended(&world), "the peer has not come yet");
+        world.run(1);
+    }
+    world.run(2);
+    assert!(has_ended(&world), "it is not waited for any longer");
 }
 
 #[test]

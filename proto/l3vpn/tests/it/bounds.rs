@@ -120,6 +120,22 @@ fn a_vrf_exports_no_more_routes_of_customers_than_it_may() {
 }
 
 #[test]
+fn a_vrf_that_may_have_fewer_keeps_what_it_has_and_is_full_at_once() {
+    let mut world = World::new(5, Bounds::default());
+    world.add(VRF, VrfSettings { routes_max: 40, ..vrf_settings(1) });
+    (0..40).for_each(|number| say(&mut world, 9, number, Some(1)));
+    world.settle();
+    assert!(!world.vpn.is_full(VRF), "as many as it may, and nothing was refused");
+    world.change(VRF, VrfSettings { routes_max: 30, ..vrf_settings(1) });
+    world.settle();
+    assert_eq!((imported(&world), world.vpn.prefixes(VRF)), ((40, 0), 40));
+    assert!(world.vpn.is_full(VRF), "before anything is refused");
+    (0..10).for_each(|number| say(&mut world, 9, number, None));
+    world.settle();
+    assert!(!world.vpn.is_full(VRF));
+}
+
+#[test]
 fn other_targets_have_only_routes_with_those_judged_anew() {
     let mut world = World::new(2, Bounds::default());
     world.add(VRF, vrf_settings(1));

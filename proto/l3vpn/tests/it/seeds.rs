@@ -66,6 +66,10 @@ fn act(world: &mut World) {
                 world.exchange([id, other]);
             }
         }
+        78..80 => {
+            let customer = world.random.below(CUSTOMERS as u64) as usize;
+            world.customer_begins_anew(id, customer);
+        }
         _ => world.run_a_little(),
     }
 }

@@ -94,7 +94,7 @@ pub struct World {
     pub tables: BTreeMap<VrfId, Table>,
     pub hops: BTreeMap<IpAddr, Option<u32>>,
     pub random: Random,
-    now: Time,
+    pub now: Time,
 }
 
 fn identifier(number: usize) -> u32 {
@@ -174,6 +174,30 @@ fn withdrawn(family: Family, key: &[u8]) -> Vec<u8> {
     packing.route(0, &wire).expect("room");
     packing.finish();
     out
+}
+
+/// The session of a customer stands.
+fn come(rib: &mut Rib, now: Time, id: VrfId, number: usize) {
+    let about = Neighbour {
+        kind: Kind::External,
+        identifier: 0x0a01_0000 + number as u32,
+        address: IpAddr::from([10, 1, 0, 1 + number as u8]),
+        asn: customer_as(number),
+        import: 0,
+        export: 0,
+        location: 0,
+        allow_own_as: 0,
+        role: None,
+        next_hop_self: Some(IpAddr::from([10, 1, 0, 254])),
+        subnets: Vec::new(),
+        own_ipv6: None,
+        customer: Customer {
+            site: id.0.is_multiple_of(2).then(site),
+            as_override: number % 2 == 1,
+            drops_core_attributes: number % 2 == 1,
+        },
+    };
+    rib.up(now, PeerId(number as u32), about, &negotiated(false, customer_as(number)));
 }
 
 fn give(rib: &mut Rib, peer: usize, octets: &[u8]) {
@@ -279,29 +303,7 @@ impl World {
         }
         self.vpn.set_vrf(&mut self.core, id, settings.clone()).expect("it can be so");
         let rib = self.vpn.rib_mut(id).expect("it came");
-        for number in 0..CUSTOMERS {
-            let about = Neighbour {
-                kind: Kind::External,
-                identifier: 0x0a01_0000 + number as u32,
-                address: IpAddr::from([10, 1, 0, 1 + number as u8]),
-                asn: customer_as(number),
-                import: 0,
-                export: 0,
-                location: 0,
-                allow_own_as: 0,
-                role: None,
-                next_hop_self: Some(IpAddr::from([10, 1, 0, 254])),
-                subnets: Vec::new(),
-                own_ipv6: None,
-                customer: Customer {
-                    site: id.0.is_multiple_of(2).then(site),
-                    as_override: number % 2 == 1,
-                    drops_core_attributes: number % 2 == 1,
-                },
-            };
-            let asn = customer_as(number);
-            rib.up(self.now, PeerId(number as u32), about, &negotiated(false, asn));
-        }
+        (0..CUSTOMERS).for_each(|number| come(rib, self.now, id, number));
         let reader = rib.reader(families(false), 64);
         let customers = (0..CUSTOMERS).map(|_| Peer::default()).collect();
         let (own, knows) = (BTreeMap::new(), BTreeMap::new());
@@ -371,6 +373,15 @@ impl World {
         }
     }
 
+    /// The session of a customer ends, and another one begins.
+    pub fn customer_begins_anew(&mut self, id: VrfId, customer: usize) {
+        let rib = self.vpn.rib_mut(id).expect("it is there");
+        rib.down(PeerId(customer as u32), FamilySet::EMPTY);
+        come(rib, self.now, id, customer);
+        let table = self.tables.get_mut(&id).expect("it is there");
+        table.customers[customer] = Peer::default();
+    }
+
     /// A connected subnet or a static route of a VRF.
     pub fn originate(&mut self, id: VrfId, family: Family, key: &[u8], said: Option<Said>) {
         let rib = self.vpn.rib_mut(id).expect("it is there");
@@ -408,7 +419,7 @@ impl World {
     fn read(&mut self, id: VrfId, budget: usize) -> bool {
         let mut is_told = false;
         let table = self.tables.get_mut(&id).expect("it is there");
-        let rib = self.vpn.rib_mut(id).expect("it is there");
+        let rib = self.vpn.rib_untouched(id).expect("it is there");
         let more = rib.read_changes(table.reader, budget, &mut |change| match change {
             Change::Begin(family) => table.knows.retain(|routed, _| routed.0 != family),
             Change::End(_) => {}
@@ -441,9 +452,10 @@ impl World {
             settle(&mut self.core, self.now, &mut self.edges, &negotiated(true, OWN_AS).context);
             let ids: Vec<VrfId> = self.tables.keys().copied().collect();
             for id in ids {
-                let rib = self.vpn.rib_mut(id).expect("it is there");
+                let rib = self.vpn.rib_untouched(id).expect("it is there");
                 let customers = &mut self.tables.get_mut(&id).expect("it is there").customers;
                 settle(rib, self.now, customers, &negotiated(false, 64_600).context);
+                more |= self.vpn.has_worked(id);
                 while self.read(id, 50) {
                     more = true;
                 }

@@ -200,3 +200,25 @@ fn a_connection_from_nowhere_and_one_too_many_are_refused() {
     assert_eq!(peer.settings.group.as_deref(), Some("pe"));
     assert!(matches!(peer.settings.client.then_some(Kind::Client), Some(Kind::Client)));
 }
+
+#[test]
+fn two_that_restarted_do_not_wait_for_one_another_and_go_on_as_before_until_all_is_told() {
+    let a = A.replace("client = true", "client = true\ngraceful_restart_s = 60");
+    let b = B.to_owned() + "graceful_restart_s = 60\n";
+    let mut world = World::after([&a, &b], SECOND * 60);
+    let is_deferring = |world: &mut World, at: usize| {
+        world.act(at, |speaker, now, out| speaker.is_deferring(now, out))
+    };
+    let is_recovering = |world: &World| [0, 1].map(|at| world.sides[at].speaker.is_recovering());
+    // Who may come from a range is waited for.
+    assert_eq!([0, 1].map(|at| is_deferring(&mut world, at)), [true, false]);
+    assert_eq!(is_recovering(&world), [true, true]);
+    let family = Family::Ipv4Unicast;
+    let id = world.peer(1);
+    world.act(1, |speaker, now, out| speaker.end_of_rib(now, id, family, out));
+    assert_eq!(is_recovering(&world), [true, false], "it has told all that it has");
+    world.pass(SECOND * 58);
+    assert_eq!((is_deferring(&mut world, 0), is_recovering(&world)[0]), (true, true));
+    world.pass(SECOND);
+    assert_eq!((is_deferring(&mut world, 0), is_recovering(&world)[0]), (false, false));
+}

@@ -91,6 +91,11 @@ pub const SECOND: Duration = Duration::from_secs(1);
 
 impl World {
     pub fn new(sites: [&str; 2]) -> Self {
+        Self::after(sites, Duration::ZERO)
+    }
+
+    /// One whose sides have begun anew, and wait for what the other one has for so long.
+    pub fn after(sites: [&str; 2], deferral: Duration) -> Self {
         let now = Time::from_millis(1_700_000_000_000);
         let side = |n: u8, text: &str| {
             let site = Site::read(text);
@@ -101,7 +106,7 @@ impl World {
             let ports = site.section().ports();
             let listener = ports.iter().find(|port| port.listens());
             Side {
-                speaker: Speaker::new(&seed, &site.section(), Duration::ZERO, None),
+                speaker: Speaker::new(&seed, &site.section(), deferral, None),
                 told: Vec::new(),
                 sent: Vec::new(),
                 refuses: None,
@@ -158,7 +163,10 @@ impl World {
             let Some(at) = deadlines.min().filter(|at| *at <= end) else { break };
             self.now = self.now.max(at);
             for side in 0..2 {
-                self.act(side, Speaker::tick);
+                self.act(side, |speaker, now, out| {
+                    speaker.tick(now, out);
+                    speaker.is_deferring(now, out)
+                });
             }
         }
         self.now = end;

@@ -8,7 +8,7 @@
 //! ```
 //! Fifty packets may stay away: on a busy machine, programs of a debug build are late.
 
-use super::igp::{Capture, Peer, ZEBRA, awaited, key_files};
+use super::igp::{Capture, Peer, ZEBRA, at_rest, awaited, key_files};
 use super::{Host, Scene};
 use serde_json::Value;
 use std::fs;
@@ -165,6 +165,7 @@ fn sessions_with_frr_and_bird_outlive_the_control_and_do_not_flap() {
     awaited("the times in force", || {
         rows(&scene).iter().all(|it| it["interval_us"] == 10_000 && it["detection_us"] == 500_000)
     });
+    at_rest(&scene);
     let before = rows(&scene);
     assert_eq!(before[1]["authentication"], "Meticulous Keyed SHA1");
     assert!(before.iter().all(|it| it["remote_state"] == "Up" && it["lost"] == false));

@@ -10,7 +10,7 @@
 //!                      └──────────────┘
 //! ```
 
-use super::igp::{Capture, Peer, ZEBRA, awaited, key_files};
+use super::igp::{Capture, Peer, ZEBRA, at_rest, awaited, key_files};
 use super::{Scene, words};
 use serde_json::Value;
 use std::fs;
@@ -431,11 +431,11 @@ fn routes_of_peers_are_routes_of_the_plane_and_own_ones_are_theirs() {
 }
 
 #[test]
-#[ignore = "beside other tests ten of 300 pings are lost since tables of customers are there"]
 fn a_control_that_is_killed_loses_its_sessions_and_no_packet() {
     let (mut scene, [a, _b, _c]) = routed();
     awaited("BIRD's route at FRR", || a.routes().contains("10.77.0.0/24"));
     a.host.reaches("10.77.0.1");
+    at_rest(&scene);
     let host = &a.host;
     let pinging = std::thread::scope(|scope| {
         let pings = scope.spawn(|| host.ping(&["-c", "300", "-i", "0.1"], "10.77.0.1"));

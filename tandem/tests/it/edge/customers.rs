@@ -230,6 +230,22 @@ fn customers_of_the_same_addresses_speak_bgp_to_two_edges() {
     };
     assert_eq!(shown("red", "10.66.0.0/24"), ("10.1.0.2".to_owned(), true));
     assert_eq!(shown("blue", "10.67.0.0/24"), ("192.0.2.2".to_owned(), true));
+    // A customer that is gone takes its routes along, at the far site as well, and no others.
+    let told = || vtysh(&blue_far, "show bgp ipv4 unicast").contains("10.66.0.0/24");
+    scene.ctl(&["bgp", "shutdown", "pe1", "ba"]);
+    awaited("the loss", || !told());
+    assert!(vtysh(&red_near, "show bgp ipv4 unicast").contains("10.67.0.0/24"));
+    scene.ctl(&["bgp", "enable", "pe1", "ba"]);
+    awaited("the route again", told);
+    blue_near.host.reaches("10.67.0.9");
+    // More than a table may have: an alarm, and whoever is reached is so still.
+    let alarms = || scene.ctl(&["alarms"]);
+    assert!(!alarms().contains("vrf-routes-exceeded"));
+    scene.change(&edges().replace("routes_max = 20", "routes_max = 3"));
+    awaited("the alarm", || alarms().contains("vrf-routes-exceeded"));
+    red_near.host.reaches("10.67.0.8");
+    scene.change(&edges());
+    awaited("its end", || !alarms().contains("vrf-routes-exceeded"));
     for pe in ["pe1", "pe2"] {
         let refused = scene.rows(&["plane", "refusals", pe]);
         assert_eq!(refused, Vec::<Value>::new(), "{pe}");

@@ -285,6 +285,16 @@ fn adjacent(scene: &Scene, interfaces: &[&str]) -> bool {
     states(scene) == wanted
 }
 
+/// OSPF is at rest: what routers held back, since they had just said another thing (MinLSInterval,
+/// five seconds), is said. One that restarts is borne only where nothing changes meanwhile, and
+/// where nothing has that it was not told (RFC 3623 §3.1 (2), §3.2 (3)).
+pub fn at_rest(scene: &Scene) {
+    awaited("rest", || {
+        let all = scene.rows(&["igp", "database"]);
+        !all.is_empty() && all.iter().all(|it| it["age_s"].as_u64() > Some(6))
+    });
+}
+
 /// The edge between FRR and two BIRDs, all adjacent.
 fn started() -> (Scene, [Peer; 3], [Capture; 2]) {
     let mut scene = Scene::new();
@@ -361,6 +371,7 @@ fn a_control_that_dies_and_comes_back_is_borne_and_no_packet_is_lost() {
     let (mut scene, [a, b, _c], _captures) = started();
     awaited("FRR's route at BIRD", || b.routes().contains("10.9.1.1"));
     b.host.reaches("10.9.1.1");
+    at_rest(&scene);
     let host = &b.host;
     let pinging = thread::scope(|scope| {
         let pings = scope.spawn(|| host.ping(&["-c", "300", "-i", "0.1"], "10.9.1.1"));
