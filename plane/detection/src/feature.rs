@@ -293,7 +293,7 @@ impl Feature for Detection {
                 }
                 seed[16..24].copy_from_slice(&worker.shared.key.to_le_bytes());
                 let hops = Arc::clone(&worker.shared.hops);
-                Arc::new(Station::new(seed, Arc::clone(&self.news), hops))
+                Arc::new(Station::new(number, seed, Arc::clone(&self.news), hops))
             }
         };
         // A plan that is made before there are workers is no worker's.

@@ -94,7 +94,8 @@ fn forged_packets_are_counted_by_their_reasons_and_change_nothing() {
     let mut open = Field::plain(ms(10));
     open.run(ms(3_000));
     let mut octets = good;
-    octets[8..12].copy_from_slice(&open.sides[0].id.discriminator().to_be_bytes());
+    octets[4..8].copy_from_slice(&open.discriminator(1).to_be_bytes());
+    octets[8..12].copy_from_slice(&open.discriminator(0).to_be_bytes());
     open.step(0, In::Received(Received { path: neighbour(0), ttl: 255, octets }));
     assert_eq!(open.sides[0].machine.discarded(Discard::AuthUnexpected), 1);
 }
