@@ -37,6 +37,7 @@ const REASONS: &[&str] = &[
     "bfd: multipoint",
     "bfd: my-discriminator",
     "bfd: your-discriminator",
+    "bfd: former",
     "bfd: state",
     "bfd: unproven",
     "bfd: no-session",

@@ -62,6 +62,10 @@ pub(crate) struct Session {
     pub(crate) settings: SessionSettings,
     pub(crate) id: SessionId,
     pub(crate) discriminator: u32,
+    /// The one before it; 0: none.
+    pub(crate) former: u32,
+    /// It was up under its discriminator, and comes up under another one.
+    is_spent: bool,
     pub(crate) state: State,
     pub(crate) diagnostic: Diagnostic,
     pub(crate) remote: Remote,
@@ -123,6 +127,8 @@ impl Session {
             settings,
             id,
             discriminator,
+            former: 0,
+            is_spent: false,
             state: State::Down,
             diagnostic: Diagnostic::None,
             remote: STRANGER,
@@ -274,12 +280,25 @@ impl Session {
     /// Down, whatever it was before.
     pub(crate) fn go_down(&mut self, diagnostic: Diagnostic) {
         self.downs = self.downs.saturating_add(u32::from(self.state == State::Up));
+        self.is_spent |= self.state == State::Up;
         self.state = State::Down;
         self.diagnostic = diagnostic;
         self.polls = false;
         self.transmit = self.desired_min_tx();
         self.receive = self.settings.timers.required_min_rx;
         (self.clock.echo, self.clock.echo_detect) = (Time::MAX, Time::MAX);
+    }
+
+    /// Whether it has another discriminator from now on: it was up under this one, and the peer
+    /// does not count it as up any more, nor waits to hear that it was put down.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.is_spent && self.remote.state != State::Up && self.state != State::AdminDown
+    }
+
+    /// It has this discriminator from now on.
+    pub(crate) fn renew(&mut self, discriminator: u32) {
+        self.former = std::mem::replace(&mut self.discriminator, discriminator);
+        self.is_spent = false;
     }
 
     /// The operator's word.

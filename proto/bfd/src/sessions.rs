@@ -216,6 +216,20 @@ impl Sessions {
         self.places[usize::from(id.place)] = None;
     }
 
+    /// A session that was up has another discriminator before it is up again: what somebody has
+    /// recorded of it brings nothing up.
+    fn renew(&mut self, id: SessionId) {
+        if !self.of(id).is_some_and(Session::begins_anew) {
+            return;
+        }
+        let drawn = self.discriminator();
+        let Some(session) = self.of_mut(id) else { return };
+        session.renew(drawn);
+        let former = session.former;
+        self.by_discriminator.remove(&former);
+        self.by_discriminator.insert(drawn, id.place);
+    }
+
     fn chance(&mut self) -> u32 {
         // SplitMix64 (Steele, Lea and Flood 2014).
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -324,7 +338,7 @@ impl Sessions {
         octets: &[u8],
     ) -> Result<(SessionId, Packet), Discard> {
         let (packet, section) = Packet::read(octets)?;
-        let id = self.find(path, &packet)?;
+        let (id, packet) = self.find(path, packet)?;
         let limits = self.limits;
         let session = self.of_mut(id).ok_or(Discard::NoSession)?;
         if ttl < session.settings.ttl_least() {
@@ -350,20 +364,37 @@ impl Sessions {
         Ok((id, packet))
     }
 
-    /// The session that a packet is for (RFC 5880 §6.3, RFC 5881 §3).
-    fn find(&self, path: Path, packet: &Packet) -> Result<SessionId, Discard> {
+    /// The session that a packet is for (RFC 5880 §6.3, RFC 5881 §3), and what it says of it.
+    fn find(&self, path: Path, packet: Packet) -> Result<(SessionId, Packet), Discard> {
         if packet.your_discriminator == 0 {
             if !matches!(packet.state, State::Down | State::AdminDown) {
                 return Err(Discard::State);
             }
-            return self.on(&path).ok_or(Discard::NoSession);
+            return Ok((self.on(&path).ok_or(Discard::NoSession)?, packet));
         }
-        let id = self.named(packet.your_discriminator).ok_or(Discard::YourDiscriminator)?;
+        let Some(id) = self.named(packet.your_discriminator) else {
+            return self.find_former(path, packet);
+        };
         let session = self.of(id).ok_or(Discard::YourDiscriminator)?;
         // The way back of a label switched path may be by IP (RFC 5884 §7).
         let comes_back = matches!(session.settings.path, Path::Lsp { .. })
             && matches!(path, Path::Multihop { .. });
-        if session.settings.path == path || comes_back { Ok(id) } else { Err(Discard::Path) }
+        let is_its = session.settings.path == path || comes_back;
+        if is_its { Ok((id, packet)) } else { Err(Discard::Path) }
+    }
+
+    /// The same of a packet that names none of the sessions. A peer that has not heard of this one
+    /// yet names the one before it: it hears nothing of this one, and says so of itself.
+    fn find_former(&self, path: Path, packet: Packet) -> Result<(SessionId, Packet), Discard> {
+        let named = packet.your_discriminator;
+        let id = self.on(&path).filter(|id| self.of(*id).is_some_and(|it| it.former == named));
+        let id = id.ok_or(Discard::YourDiscriminator)?;
+        let state = match packet.state {
+            State::Up => return Err(Discard::Former),
+            State::Init => State::Down,
+            state => state,
+        };
+        Ok((id, Packet { state, your_discriminator: 0, ..packet }))
     }
 
     /// The number of a packet that is authenticated as its session wants; `None` where it wants
@@ -405,7 +436,8 @@ impl Sessions {
     }
 
     /// Tells of a state that is not what it was.
-    fn tell(&self, id: SessionId, from: State, out: &mut Vec<Out>) {
+    fn tell(&mut self, id: SessionId, from: State, out: &mut Vec<Out>) {
+        self.renew(id);
         let Some(session) = self.of(id).filter(|it| it.state != from) else { return };
         let diagnostic = session.diagnostic;
         out.push(Out::State { session: id, from, to: session.state, diagnostic });

@@ -2,7 +2,7 @@
 
 use crate::field::ms;
 use crate::packets::packet;
-use bfd::{Discard, Limits, Packet, Path, SessionSettings, Sessions, State, Timers};
+use bfd::{Discard, In, Limits, Packet, Path, SessionSettings, Sessions, State, Timers};
 use machine::{Machine as _, Time};
 
 const INTERFACE: Path =
@@ -89,6 +89,43 @@ fn who_sees_nothing_of_a_session_does_not_end_it() {
     assert_eq!(machine.summary(ids[0]).unwrap().state, State::Down);
     assert!(hear(&mut machine, INTERFACE, 255, first()) > 0);
     assert_eq!(machine.summary(ids[0]).unwrap().state, State::Init);
+}
+
+#[test]
+fn a_session_that_was_up_begins_anew_under_another_discriminator() {
+    let timers = Timers::every(ms(10), 3);
+    let (mut machine, ids) = machine(&[SessionSettings::new(INTERFACE, timers)]);
+    let state = |machine: &Sessions| machine.summary(ids[0]).unwrap().state;
+    let mut before = discriminator(&machine, ids[0]);
+    let named = |state, number| Packet { state, your_discriminator: number, ..first() };
+    hear(&mut machine, INTERFACE, 255, first());
+    assert_eq!(discriminator(&machine, ids[0]), before, "it has not been up");
+    hear(&mut machine, INTERFACE, 255, named(State::Init, before));
+    for round in 0..3 {
+        assert_eq!(state(&machine), State::Up);
+        // Down by the peer's word, by its silence, and by ours.
+        match round {
+            0 => drop(hear(&mut machine, INTERFACE, 255, named(State::Down, before))),
+            1 => machine.tick(Time::from_millis(10_000), &mut Vec::new()),
+            _ => {
+                machine.step(Time::from_millis(1), In::Disabled(ids[0]), &mut Vec::new());
+                assert_eq!(discriminator(&machine, ids[0]), before, "the peer hears its end");
+                machine.step(Time::from_millis(1), In::Enabled(ids[0]), &mut Vec::new());
+            }
+        }
+        assert_eq!(state(&machine), State::Down);
+        let own = discriminator(&machine, ids[0]);
+        assert!(own != before && machine.named(before).is_none());
+        // A peer that does not know yet: it is heard, and hears nothing of this session yet.
+        assert_eq!(hear(&mut machine, INTERFACE, 255, named(State::Up, before)), 0);
+        assert_eq!(machine.discarded(Discard::Former), round + 1);
+        hear(&mut machine, INTERFACE, 255, named(State::Init, before));
+        hear(&mut machine, INTERFACE, 255, named(State::Init, before));
+        assert_eq!(state(&machine), State::Init);
+        hear(&mut machine, INTERFACE, 255, named(State::Init, own));
+        before = own;
+    }
+    assert_eq!((state(&machine), machine.summary(ids[0]).unwrap().misnamed), (State::Up, 0));
 }
 
 #[test]
