@@ -4,7 +4,7 @@ use crate::node::{BFD_INPUT, BfdInput, Owner, Owners};
 use crate::program::{FEATURE, Name, Notice, Said};
 use crate::station::{News, Order, Programmed, Station, guard};
 use graph::Plan;
-use machine::{Duration, Time, narrow};
+use machine::{Duration, KeyedHash, Time, narrow};
 use nodes::bucket::{Bucket, Rate};
 use nodes::feature::{Change, Feature, Start, Watched, Worker};
 use nodes::program::{Interface, Item, Mode, Program, Removed};
@@ -54,6 +54,19 @@ pub struct Detection {
     shown: (Time, u16),
     seed: u32,
     workers: usize,
+}
+
+/// What a worker's chance is made from: it says nothing of the plane's key, nor of other workers'.
+fn seed(key: u64, seed: u32, worker: u32) -> [u8; 32] {
+    let mut random = [0; 32];
+    random[..8].copy_from_slice(&key.to_le_bytes());
+    random[8..12].copy_from_slice(&seed.to_le_bytes());
+    random[16..20].copy_from_slice(&worker.to_le_bytes());
+    let mut made = [0; 32];
+    for (half, purpose) in made.chunks_exact_mut(16).zip([b"bfd 0", b"bfd 1"]) {
+        half.copy_from_slice(&KeyedHash::derive(&random, purpose));
+    }
+    made
 }
 
 /// What an item says, or why it says nothing.
@@ -285,13 +298,8 @@ impl Feature for Detection {
         let station = match self.stations.get(worker.number) {
             Some(known) => Arc::clone(known),
             None => {
-                let mut seed = [0; 32];
                 let number = narrow::place(worker.number);
-                let parts = [self.seed, number, narrow::half(worker.shared.key)];
-                for (place, part) in seed.chunks_exact_mut(4).zip(parts) {
-                    place.copy_from_slice(&part.to_le_bytes());
-                }
-                seed[16..24].copy_from_slice(&worker.shared.key.to_le_bytes());
+                let seed = seed(worker.shared.key, self.seed, number);
                 let hops = Arc::clone(&worker.shared.hops);
                 Arc::new(Station::new(number, seed, Arc::clone(&self.news), hops))
             }

@@ -114,7 +114,8 @@ pub struct Sessions {
     secret: KeyedHash,
     /// Which of several machines this is, and how many there are.
     part: [u32; 2],
-    random: u64,
+    chance: KeyedHash,
+    drawn: u64,
     /// Sessions that were added so far.
     added: u32,
     places: Vec<Option<Session>>,
@@ -129,14 +130,14 @@ impl Sessions {
     /// from `seed`.
     #[must_use]
     pub fn new(limits: Limits, seed: [u8; 32]) -> Self {
-        let [secret, rest] = [0, 16].map(|at| seed[at..at + 16].first_chunk::<16>().copied());
-        let rest = u128::from_le_bytes(rest.unwrap_or_default());
+        let secret = |of: &[u8]| KeyedHash::new(&KeyedHash::derive(&seed, of));
         Self {
             limits: Limits { sessions: limits.sessions.min(u16::MAX - 1), ..limits },
             keys: Keys::default(),
-            secret: KeyedHash::new(&secret.unwrap_or_default()),
+            secret: secret(b"echo"),
             part: [0, 1],
-            random: machine::narrow::halves(rest)[0],
+            chance: secret(b"chance"),
+            drawn: 0,
             added: 0,
             places: Vec::new(),
             by_path: BTreeMap::new(),
@@ -230,13 +231,10 @@ impl Sessions {
         self.by_discriminator.insert(drawn, id.place);
     }
 
+    /// A number of which those that peers have seen say nothing.
     fn chance(&mut self) -> u32 {
-        // SplitMix64 (Steele, Lea and Flood 2014).
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = self.random;
-        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        machine::narrow::half(word ^ word >> 31)
+        self.drawn += 1;
+        machine::narrow::half(self.chance.number(&self.drawn.to_le_bytes()))
     }
 
     fn of_mut(&mut self, id: SessionId) -> Option<&mut Session> {

@@ -105,7 +105,9 @@ fn a_session_that_was_up_begins_anew_under_another_discriminator() {
         assert_eq!(state(&machine), State::Up);
         // Down by the peer's word, by its silence, and by ours.
         match round {
-            0 => drop(hear(&mut machine, INTERFACE, 255, named(State::Down, before))),
+            0 => {
+                hear(&mut machine, INTERFACE, 255, named(State::Down, before));
+            }
             1 => machine.tick(Time::from_millis(10_000), &mut Vec::new()),
             _ => {
                 machine.step(Time::from_millis(1), In::Disabled(ids[0]), &mut Vec::new());
