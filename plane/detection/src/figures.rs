@@ -42,6 +42,11 @@ impl Figures {
         standing != before
     }
 
+    /// Our discriminator of it; 0: its worker has not begun it.
+    pub fn discriminator(&self) -> u32 {
+        self.discriminators[0].load(Relaxed)
+    }
+
     pub fn received(&self) {
         self.received.store(self.received.load(Relaxed) + 1, Relaxed);
     }

@@ -2,6 +2,7 @@
 
 use crate::datagram;
 use crate::figures::Figures;
+use crate::policing::Place;
 use crate::program::{Name, Said};
 use bfd::{
     Discard, In, Limits, OCTETS_MAX, Out, Path, SOURCE_PORT_MIN, SessionId, SessionSettings,
@@ -20,6 +21,8 @@ const ORDERS_MAX: usize = 1_024;
 const WORKERS_MAX: u32 = 32;
 /// Packets that other workers took, and that may wait; more are dropped.
 const ARRIVED_MAX: usize = 4_096;
+/// Of these, those of one interface.
+pub(crate) const OF_INTERFACE_MAX: usize = ARRIVED_MAX / 4;
 /// Sessions whose state is another one that may wait for the writer; past that it looks at all.
 const NEWS_MAX: usize = 4_096;
 /// Ports that packets come from: as many as there are from the lowest one on.
@@ -49,14 +52,15 @@ pub(crate) struct Arrived {
     octets: [u8; OCTETS_MAX],
     length: usize,
     at: Time,
+    _place: Place,
 }
 
 impl Arrived {
-    pub fn new(at: Time, name: Name, came: &datagram::Came<'_>) -> Self {
+    pub fn new(at: Time, name: Name, came: &datagram::Came<'_>, place: Place) -> Self {
         let mut octets = [0; OCTETS_MAX];
         let length = came.payload.len().min(OCTETS_MAX);
         octets[..length].copy_from_slice(&came.payload[..length]);
-        Self { name, local: came.ends[1], ttl: came.ttl, octets, length, at }
+        Self { name, local: came.ends[1], ttl: came.ttl, octets, length, at, _place: place }
     }
 }
 
@@ -281,7 +285,7 @@ impl Kept {
         arrived: &Arrived,
         send: &mut impl FnMut(Leaving<'_>),
     ) -> Result<(), Discard> {
-        let Arrived { name, local, ttl, octets, length, at } = arrived;
+        let Arrived { name, local, ttl, octets, length, at, .. } = arrived;
         let payload = &octets[..*length];
         let came = datagram::Came { ends: [name.address, *local], ttl: *ttl, payload };
         self.receive(*at, name, &came, send)

@@ -186,8 +186,8 @@ impl Local {
         verdict
     }
 
-    /// Whether it is one of BFD over one hop, for whoever takes those: he knows whom to believe,
-    /// and a flood of others takes no token of theirs.
+    /// Whether it is one of BFD over one hop, for whoever takes those: he polices them, by session
+    /// and interface, and a flood of others takes no token of theirs.
     fn is_watched(&self, packet: &[u8], found: Transport, class: Class, flags: u16) -> bool {
         let is_taken = class == Class::Bfd && self.shared.bfd.is_some() && flags & OWN == 0;
         is_taken && word(packet, found.at + 2) == BFD_CONTROL
