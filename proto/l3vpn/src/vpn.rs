@@ -185,6 +185,14 @@ impl Vpn {
         self.touch(id);
     }
 
+    /// A VRF has a distinguisher of nobody's until it is set anew: another one may have its own.
+    pub fn free_distinguisher(&mut self, core: &mut Rib, id: VrfId) {
+        let Some(before) = self.vrfs.get(&id).map(|vrf| vrf.settings.clone()) else { return };
+        let [a, b, c, d] = id.0.to_be_bytes();
+        let distinguisher = RouteDistinguisher([0xff, 0xff, 0, 0, a, b, c, d]);
+        self.change(core, id, &before, VrfSettings { distinguisher, ..before.clone() });
+    }
+
     /// A VRF is no more: its table, and what it has exported.
     pub fn remove_vrf(&mut self, core: &mut Rib, id: VrfId) -> bool {
         let Some(vrf) = self.vrfs.remove(&id) else { return false };
