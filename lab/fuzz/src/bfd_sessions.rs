@@ -31,7 +31,8 @@ pub fn run(octets: &[u8]) {
         let (path, id) = ids[usize::from(first >> 6) % ids.len()];
         let mut packet = piece.to_vec();
         if packet.len() >= 24 && packet[8] == 0xFF {
-            packet[8..12].copy_from_slice(&id.discriminator().to_be_bytes());
+            let named = machine.summary(id).expect("it is there").discriminator;
+            packet[8..12].copy_from_slice(&named.to_be_bytes());
         }
         now += Duration::from_millis(u64::from(first % 7));
         machine.tick(now, &mut out);

@@ -104,6 +104,35 @@ struct Notices {
     applied: u64,
 }
 
+/// What announcements of the addresses show.
+#[derive(Debug, Default)]
+struct Shown {
+    /// What the other node has given to this one, and what this one gives to it.
+    tokens: Tokens,
+    /// Whether the other node was told the latter.
+    is_told: bool,
+    /// Whether it has applied that: then nobody else takes the addresses.
+    is_given: bool,
+}
+
+impl Shown {
+    /// What the forwarder is told: it asks for no proof that nobody has.
+    fn said(&self) -> Tokens {
+        let heir = self.tokens.heir.filter(|_| self.is_given);
+        Tokens { heir, ..self.tokens }
+    }
+}
+
+/// What the other node is asked whether it has applied.
+#[derive(Debug)]
+struct Mark {
+    number: u64,
+    /// Notices up to this one.
+    notices: u64,
+    /// What it shows when it takes the addresses.
+    has_heir: bool,
+}
+
 /// This node of a pair.
 #[derive(Debug, Default)]
 pub(crate) struct Pair {
@@ -112,9 +141,7 @@ pub(crate) struct Pair {
     pub turn: u64,
     /// What it knew when it began to serve was not of the last term.
     pub is_outdated: bool,
-    /// What its forwarder shows when it announces addresses, and what that of the other node
-    /// shows which takes them next.
-    tokens: Tokens,
+    shown: Shown,
     /// What the other node has given to this one to show.
     pub given: Option<Token>,
     /// The other node is about to take over.
@@ -130,8 +157,7 @@ pub(crate) struct Pair {
     /// Another node could take over and be current.
     is_followed: bool,
     notices: Notices,
-    /// What the other node is asked whether it has applied, and up to which notice that is.
-    mark: Option<(u64, u64)>,
+    mark: Option<Mark>,
     marks: u64,
     /// The standby could not take something that it was told: it does not know all.
     pub is_incomplete: bool,
@@ -174,8 +200,9 @@ impl Pair {
     /// What the forwarder is told of the pair, if anything.
     pub fn said(&self) -> Vec<Said> {
         let duty = self.duty().flatten().map(Said::Duty);
-        let has_tokens = self.tells() && self.tokens != Tokens::default();
-        let tokens = has_tokens.then_some(Said::Tokens(self.tokens));
+        let tokens = self.shown.said();
+        let has_tokens = self.tells() && tokens != Tokens::default();
+        let tokens = has_tokens.then_some(Said::Tokens(tokens));
         let followed = self.is_followed.then_some(Said::Followed(self.notices.applied));
         duty.into_iter().chain(tokens).chain(followed).collect()
     }
@@ -188,7 +215,8 @@ impl Pair {
     /// This node serves from now on. A snapshot that is wanted already stays wanted: the order for
     /// it may come first.
     pub fn serve(&mut self, now: Time, is_current: bool, heir: Token) {
-        self.tokens = Tokens { own: self.given.take(), heir: Some(heir) };
+        let tokens = Tokens { own: self.given.take(), heir: Some(heir) };
+        self.shown = Shown { tokens, ..Shown::default() };
         (self.role, self.turn) = (Role::Active, now.as_nanos());
         self.is_outdated = !is_current;
         let wanted = self.rest.take();
@@ -333,12 +361,16 @@ impl MediaController {
         if self.pair.is_followed != mark.is_some() {
             self.pair.is_followed = mark.is_some();
             self.pair.mark = None;
+            // Whoever follows next may be one that began anew.
+            self.pair.shown.is_given = false;
             self.say(now, out);
         }
-        let is_it = |(own, _): &mut (u64, u64)| Some(*own) == mark;
-        if let Some((_, number)) = self.pair.mark.take_if(is_it) {
-            self.pair.notices.applied = number;
-            self.dataplane.tell(now, out, &[crate::flows::said(&Said::Followed(number))]);
+        if let Some(it) = self.pair.mark.take_if(|it| Some(it.number) == mark) {
+            self.pair.notices.applied = it.notices;
+            if it.has_heir && !std::mem::replace(&mut self.pair.shown.is_given, true) {
+                self.say(now, out);
+            }
+            self.dataplane.tell(now, out, &[crate::flows::said(&Said::Followed(it.notices))]);
         }
         self.mark(out);
     }
@@ -349,15 +381,16 @@ impl MediaController {
         self.mark(out);
     }
 
-    /// Asks whether the other node has applied what it was told of notices. It has not while it is
-    /// being told everything.
+    /// Asks whether the other node has applied what it was told of notices, and what it shows when
+    /// it takes the addresses. It has not while it is being told everything.
     fn mark(&mut self, out: &mut Effects) {
-        let Pair { is_followed, notices, mark, marks, rest, .. } = &mut self.pair;
-        let is_due = notices.told > notices.applied;
+        let Pair { is_followed, notices, mark, marks, rest, shown, .. } = &mut self.pair;
+        let is_due = notices.told > notices.applied || shown.is_told && !shown.is_given;
         if *is_followed && rest.is_none() && mark.is_none() && is_due {
             *marks += 1;
-            *mark = Some((*marks, notices.told));
-            out.mark(*marks);
+            let (number, notices, has_heir) = (*marks, notices.told, shown.is_told);
+            *mark = Some(Mark { number, notices, has_heir });
+            out.mark(number);
         }
     }
 
@@ -389,11 +422,12 @@ impl MediaController {
     }
 
     /// The life of the streams.
-    pub(crate) fn tell_epoch(&self, out: &mut Effects) {
+    pub(crate) fn tell_epoch(&mut self, out: &mut Effects) {
         // It comes last: whoever has heard it has everything.
         if let Some(epoch) = self.epoch.filter(|_| self.pair.tells() && self.pair.rest.is_none()) {
-            if let Some(token) = self.pair.tokens.heir {
+            if let Some(token) = self.pair.shown.tokens.heir {
                 delta(out, TOKEN, |octets| field::bytes(octets, tag::TOKEN, &token));
+                self.pair.shown.is_told = true;
             }
             delta(out, EPOCH, |octets| field::number(octets, tag::EPOCH, epoch));
         }
@@ -454,7 +488,10 @@ impl MediaController {
         self.pair.notes.clear();
         self.pair.ng_blocks.clear();
         self.pair.mark = None;
-        if !core::mem::replace(&mut self.pair.is_followed, true) {
+        let shown = &mut self.pair.shown;
+        let was_given = core::mem::replace(&mut shown.is_given, false);
+        shown.is_told = false;
+        if !core::mem::replace(&mut self.pair.is_followed, true) || was_given {
             self.say(now, out);
         }
         self.note_memory(now, out);

@@ -383,7 +383,11 @@ impl MediaController {
         snapshot: Snapshot,
         out: &mut Effects,
     ) {
-        let Some(place) = self.streams.addresses.place(local.address, local.port) else { return };
+        let Some(place) = self.streams.addresses.place(local.address, local.port) else {
+            // How far its keys were used is not known when the address comes here.
+            self.pair.is_incomplete = true;
+            return;
+        };
         let Some(owner) = self.streams.owner(local) else { return };
         if let Some(source) = snapshot.latched
             && local.port.is_multiple_of(2)

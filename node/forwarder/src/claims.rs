@@ -1,5 +1,6 @@
-//! Addresses that others say are theirs while nobody controls this forwarder. One frame proves
-//! nothing, for anybody may send it: who goes on saying it is believed (after RFC 5227 §2.4).
+//! Addresses that others say are theirs while nobody controls this forwarder. Where the control has
+//! given somebody a proof, nobody else is believed. Else one frame proves nothing, for anybody may
+//! send it: who goes on saying it is believed (after RFC 5227 §2.4).
 
 use machine::{Duration, Time};
 use nodes::program::Mac;
@@ -54,8 +55,19 @@ impl Claims {
         self.0.clear();
     }
 
+    /// Whether a claim is believed that was proved, or not, or for which there is no proof.
+    pub(crate) fn is_believed(
+        &mut self,
+        of: (u32, IpAddr),
+        mac: Mac,
+        is_proved: Option<bool>,
+        now: Time,
+    ) -> bool {
+        is_proved.unwrap_or_else(|| self.persists(of, mac, now))
+    }
+
     /// Takes a claim; whether it has been made often enough by now.
-    pub(crate) fn persists(&mut self, of: (u32, IpAddr), mac: Mac, now: Time) -> bool {
+    fn persists(&mut self, of: (u32, IpAddr), mac: Mac, now: Time) -> bool {
         if !self.0.contains_key(&of) && self.0.len() >= CLAIMS_MAX {
             return false;
         }
@@ -96,5 +108,17 @@ mod tests {
         assert_eq!(announced, [false, false, false, true]);
         claims.forget();
         assert!(!claims.persists(of, [2, 0, 0, 0, 0, 1], Time::from_millis(5_000)));
+    }
+
+    #[test]
+    fn who_goes_on_saying_so_takes_no_address_of_which_another_one_has_the_proof() {
+        let (mut claims, of) = (Claims::default(), (1, IpAddr::from([192, 0, 2, 1])));
+        let mut takes = |is_proved, ms| {
+            claims.is_believed(of, [2, 0, 0, 0, 0, 1], is_proved, Time::from_millis(ms))
+        };
+        assert!((0..100).all(|at| !takes(Some(false), at * 100)));
+        assert!(takes(Some(true), 20_000), "and that one at once");
+        let without = [30_000, 30_500, 31_000].map(|at| takes(None, at));
+        assert_eq!(without, [false, false, true], "where nobody has one");
     }
 }

@@ -6,13 +6,16 @@
 //!   Lead { 6 } ──→ Refused, and so is a packet channel of 6: epoch 7 leads
 //! ```
 //! The two controls of an edge elect one of them; what is late of the other is refused here: no
-//! program of an epoch comes after one of a later one.
+//! program of an epoch comes after one of a later one. Who names no epoch is of epoch 0.
 
 use crate::asked::Warning;
 use crate::control_listener::Challenge;
 use crate::ipc::Reply;
 use crate::serve::Forwarder;
 use crate::stream::Lost;
+
+/// How far an epoch may be ahead of the highest one: nobody uses them up.
+const AHEAD_MAX: u64 = 1 << 32;
 
 /// Why an epoch is refused.
 fn behind(highest: u64, epoch: u64) -> String {
@@ -29,14 +32,22 @@ impl Forwarder {
         if self.listener.has_keys() && !is_proven {
             return self.turn_away(number, "this forwarder is controlled by who has its key");
         }
-        let highest = self.kept.epoch;
-        if let Some(epoch) = epoch.filter(|it| *it < highest) {
-            return self.turn_away(number, &behind(highest, epoch));
+        let (highest, of) = (self.kept.epoch, epoch.unwrap_or(0));
+        if of < highest {
+            return self.turn_away(number, &behind(highest, of));
+        }
+        if of - highest > AHEAD_MAX {
+            let why = format!("epoch {of} is too far ahead of {highest}");
+            return self.turn_away(number, &why);
+        }
+        if epoch.is_some() && !is_trusted {
+            let why = "an epoch is led in by who has the key, or is the forwarder's own user";
+            return self.turn_away(number, why);
         }
         if let Some(other) = self.control().filter(|other| *other != number) {
             let of_other = self.connections.get(&other).and_then(|it| it.epoch);
             let may_take_over = match epoch {
-                Some(epoch) => epoch > highest && is_trusted,
+                Some(epoch) => epoch > highest,
                 None => of_other.is_none() && is_proven,
             };
             if !may_take_over && !self.has_gone(other) {
@@ -69,15 +80,12 @@ impl Forwarder {
         if before != epoch {
             tracing::info!(target: "forwarder", epoch, "a control of a later epoch leads");
         }
-        let others = self.connections.iter().filter(|(other, _)| **other != number);
-        let of_before = |it: &crate::connection::Connection| match it.epoch {
-            Some(of) => of < epoch,
-            None => it.is_control,
-        };
-        let others: Vec<(u64, u64)> = others
-            .filter(|(_, it)| of_before(it))
-            .map(|(other, it)| (*other, it.epoch.unwrap_or(0)))
-            .collect();
+        let others = self.connections.iter().filter(|(other, it)| {
+            let leads = it.epoch.is_some() || it.is_control || self.channels.contains_key(other);
+            **other != number && leads
+        });
+        let others = others.map(|(other, it)| (*other, it.epoch.unwrap_or(0)));
+        let others: Vec<(u64, u64)> = others.filter(|(_, of)| *of < epoch).collect();
         for (other, of) in others {
             self.turn_away(other, &behind(epoch, of));
         }
@@ -88,10 +96,8 @@ impl Forwarder {
     /// # Errors
     /// Why not.
     pub(crate) fn leads(&self, epoch: Option<u64>) -> Result<(), String> {
-        match epoch {
-            Some(epoch) if epoch != self.kept.epoch => Err(behind(self.kept.epoch, epoch)),
-            _ => Ok(()),
-        }
+        let (highest, of) = (self.kept.epoch, epoch.unwrap_or(0));
+        if of == highest { Ok(()) } else { Err(behind(highest, of)) }
     }
 
     pub(crate) fn turn_away(&mut self, number: u64, why: &str) {

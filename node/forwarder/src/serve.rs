@@ -260,14 +260,14 @@ impl Forwarder {
     }
 
     /// Another system says that an address of this one is its own. Where a control stands, that
-    /// decides; else whoever shows what this one's heir shows is believed, and who goes on saying
-    /// it. The control that comes next is told.
-    fn claimed(&mut self, interface: u32, address: IpAddr, mac: Mac, is_proved: bool) {
+    /// decides; else whoever shows what this one's heir shows is believed, and where that has
+    /// nothing to show, who goes on saying it. The control that comes next is told.
+    fn claimed(&mut self, interface: u32, address: IpAddr, mac: Mac, is_proved: Option<bool>) {
         if self.control().is_some() {
             return self.kept.claims.forget();
         }
         let now = self.now();
-        if !is_proved && !self.kept.claims.persists((interface, address), mac, now) {
+        if !self.kept.claims.is_believed((interface, address), mac, is_proved, now) {
             return;
         }
         tracing::warn!(target: "forwarder", interface, %address, "another system took an address");

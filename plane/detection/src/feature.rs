@@ -1,10 +1,11 @@
 //! The feature: what it is told becomes sessions of workers, and what these show is told.
 
 use crate::node::{BFD_INPUT, BfdInput, Owner, Owners};
+use crate::policing::{Link, Police};
 use crate::program::{FEATURE, Name, Notice, Said};
 use crate::station::{News, Order, Programmed, Station, guard};
 use graph::Plan;
-use machine::{Duration, Time, narrow};
+use machine::{Duration, KeyedHash, Time, narrow};
 use nodes::bucket::{Bucket, Rate};
 use nodes::feature::{Change, Feature, Start, Watched, Worker};
 use nodes::program::{Interface, Item, Mode, Program, Removed};
@@ -26,6 +27,7 @@ const TOLD: Rate = Rate { per_second: 50, burst: 20 };
 struct Row {
     at: u16,
     told: Programmed,
+    police: Arc<Police>,
     /// What the control was told last; `None`: nothing.
     notice: Option<Notice>,
     is_lost: bool,
@@ -48,12 +50,27 @@ pub struct Detection {
     /// Places with news for which there was no budget.
     late: BTreeSet<u16>,
     owners: Publisher<Owners>,
+    /// By interface.
+    links: BTreeMap<u32, Arc<Link>>,
     is_changed: bool,
     interfaces: BTreeSet<u32>,
     watched: Vec<Watched>,
     shown: (Time, u16),
     seed: u32,
     workers: usize,
+}
+
+/// What a worker's chance is made from: it says nothing of the plane's key, nor of other workers'.
+fn seed(key: u64, seed: u32, worker: u32) -> [u8; 32] {
+    let mut random = [0; 32];
+    random[..8].copy_from_slice(&key.to_le_bytes());
+    random[8..12].copy_from_slice(&seed.to_le_bytes());
+    random[16..20].copy_from_slice(&worker.to_le_bytes());
+    let mut made = [0; 32];
+    for (half, purpose) in made.chunks_exact_mut(16).zip([b"bfd 0", b"bfd 1"]) {
+        half.copy_from_slice(&KeyedHash::derive(&random, purpose));
+    }
+    made
 }
 
 /// What an item says, or why it says nothing.
@@ -81,15 +98,19 @@ impl Detection {
         let goes_on = known.filter(|it| it.told.said.turn == said.turn);
         let figures = goes_on.map(|it| Arc::clone(&it.told.figures)).unwrap_or_default();
         let (notice, is_lost) = goes_on.map(|it| (it.notice, it.is_lost)).unwrap_or_default();
-        let at = match known {
-            Some(row) => row.at,
-            None => self.place()?,
+        let (at, police) = match known {
+            Some(row) => (row.at, Arc::clone(&row.police)),
+            None => {
+                let at = self.place()?;
+                let link = self.links.entry(name.interface).or_default();
+                (at, Arc::new(Police::new(Arc::clone(link))))
+            }
         };
         let told = Programmed { said: Arc::new(said), hop, figures };
         self.watch(name, guard(at), is_lost);
         self.names[usize::from(at)] = Some(name);
         let budget = Bucket::default();
-        self.rows.insert(name, Row { at, told, notice, is_lost, budget });
+        self.rows.insert(name, Row { at, told, police, notice, is_lost, budget });
         self.is_changed = true;
         self.order(at);
         Ok(())
@@ -198,6 +219,7 @@ impl Feature for Detection {
             news: Arc::new(News::new()),
             late: BTreeSet::new(),
             owners: Publisher::new(start.domain, Owners::new()),
+            links: BTreeMap::new(),
             is_changed: false,
             interfaces: BTreeSet::new(),
             watched: Vec::new(),
@@ -256,11 +278,13 @@ impl Feature for Detection {
         for interface in gone.collect::<Vec<u32>>() {
             let its = self.rows.keys().filter(|it| it.interface == interface).copied();
             its.collect::<Vec<Name>>().iter().for_each(|name| self.end(name));
+            self.links.remove(&interface);
         }
         if std::mem::take(&mut self.is_changed) {
             let owner = |row: &Row| {
                 let station = Arc::clone(self.station(row.at)?);
-                Some(Owner { station, local: row.told.said.local })
+                let (figures, police) = (Arc::clone(&row.told.figures), Arc::clone(&row.police));
+                Some(Owner { station, local: row.told.said.local, figures, police })
             };
             let owners = self.rows.iter().filter_map(|(name, row)| Some((*name, owner(row)?)));
             let owners = owners.collect();
@@ -285,15 +309,10 @@ impl Feature for Detection {
         let station = match self.stations.get(worker.number) {
             Some(known) => Arc::clone(known),
             None => {
-                let mut seed = [0; 32];
                 let number = narrow::place(worker.number);
-                let parts = [self.seed, number, narrow::half(worker.shared.key)];
-                for (place, part) in seed.chunks_exact_mut(4).zip(parts) {
-                    place.copy_from_slice(&part.to_le_bytes());
-                }
-                seed[16..24].copy_from_slice(&worker.shared.key.to_le_bytes());
+                let seed = seed(worker.shared.key, self.seed, number);
                 let hops = Arc::clone(&worker.shared.hops);
-                Arc::new(Station::new(seed, Arc::clone(&self.news), hops))
+                Arc::new(Station::new(number, seed, Arc::clone(&self.news), hops))
             }
         };
         // A plan that is made before there are workers is no worker's.

@@ -15,6 +15,7 @@ pub(crate) struct Figures {
     interval_us: AtomicU32,
     detection_us: AtomicU32,
     downs: AtomicU32,
+    misnamed: AtomicU32,
     down_at_ms: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
@@ -26,18 +27,24 @@ fn us(time: machine::Duration) -> u32 {
 
 impl Figures {
     /// Shows what a session is; whether its state is another one.
-    pub fn show(&self, own: u32, it: &Summary, is_lost: bool) -> bool {
+    pub fn show(&self, it: &Summary, is_lost: bool) -> bool {
         let octets =
             [it.state.number(), it.diagnostic.number(), it.remote_state.number(), is_lost.into()];
         let standing = u32::from_be_bytes(octets);
         let before = self.standing.load(Relaxed);
-        self.discriminators[0].store(own, Relaxed);
+        self.discriminators[0].store(it.discriminator, Relaxed);
         self.discriminators[1].store(it.remote_discriminator, Relaxed);
         self.interval_us.store(us(it.interval), Relaxed);
         self.detection_us.store(us(it.detection_time), Relaxed);
         self.downs.store(it.downs, Relaxed);
+        self.misnamed.store(it.misnamed, Relaxed);
         self.standing.store(standing, Relaxed);
         standing != before
+    }
+
+    /// Our discriminator of it; 0: its worker has not begun it.
+    pub fn discriminator(&self) -> u32 {
+        self.discriminators[0].load(Relaxed)
     }
 
     pub fn received(&self) {
@@ -66,6 +73,7 @@ impl Figures {
             interval_us: self.interval_us.load(Relaxed),
             detection_us: self.detection_us.load(Relaxed),
             downs: self.downs.load(Relaxed),
+            misnamed: self.misnamed.load(Relaxed),
             down_at_ms: self.down_at_ms.load(Relaxed),
             received: self.received.load(Relaxed),
             sent: self.sent.load(Relaxed),

@@ -5,7 +5,7 @@
 //!   Program::Item ─→ Said ─→ Detection ─ orders ─→ Station of a worker: bfd::Sessions
 //!                              ↑  │ Watched: guards ─→ hops          │ lost: the guard of the hop
 //!       Out::Item: Notice ←────┘  └─ changed ←─ figures ─────────────┤
-//!   local ─→ bfd-input ── of another worker: its ring                │
+//!   local ─→ bfd-input ── policed ── of another worker: its ring     │
 //!              └─ own ─→ Station ←─ time                             └→ ip4-redirect, ip6-redirect
 //! ```
 //! A session is one worker's; packets for it come to any. Down sets the guard of the neighbour's
@@ -23,6 +23,7 @@ mod datagram;
 mod feature;
 mod figures;
 mod node;
+mod policing;
 pub mod program;
 mod station;
 

@@ -1,9 +1,11 @@
 //! `bfd-input`: packets of BFD over one hop for this system, and what is due of the sessions of its
 //! worker. Where packets leave to stands in their sessions: no table is asked.
 
-use crate::datagram::{self, Came};
+use crate::datagram;
+use crate::figures::Figures;
+use crate::policing::Police;
 use crate::program::Name;
-use crate::station::{Arrived, Leaving, Station};
+use crate::station::{Arrived, Leaving, OF_INTERFACE_MAX, Station};
 use bfd::{Discard, OCTETS_MAX, Packet};
 use graph::meta::OWN;
 use graph::{Context, Edge, Next, Node, Pool, Reason, Row, Slot};
@@ -24,19 +26,22 @@ const TO_IP4: Edge = Edge(0);
 const TO_IP6: Edge = Edge(1);
 const DATAGRAM: Reason = Reason(0);
 const NO_ROOM: Reason = Reason(1);
+const POLICED: Reason = Reason(2);
 /// Where the reasons of the protocol begin.
-const OF_PROTOCOL: u8 = 2;
+const OF_PROTOCOL: u8 = 3;
 
 /// Why packets are dropped, each with its counter in the graph.
 const REASONS: &[&str] = &[
     "bfd: length or checksum of udp",
     "bfd: no room at its worker",
+    "bfd: policed",
     "bfd: version",
     "bfd: length",
     "bfd: detect-mult",
     "bfd: multipoint",
     "bfd: my-discriminator",
     "bfd: your-discriminator",
+    "bfd: former",
     "bfd: state",
     "bfd: unproven",
     "bfd: no-session",
@@ -60,6 +65,8 @@ const _: () = assert!(REASONS.len() == OF_PROTOCOL as usize + Discard::ALL.len()
 pub(crate) struct Owner {
     pub station: Arc<Station>,
     pub local: IpAddr,
+    pub figures: Arc<Figures>,
+    pub police: Arc<Police>,
 }
 
 /// All sessions by their neighbours, as workers read them.
@@ -94,11 +101,6 @@ fn send(leaving: &Leaving<'_>, packets: &mut Pool, next: &mut Next<'_>) {
     next.to(if is_four { TO_IP4 } else { TO_IP6 }, slot);
 }
 
-/// Why a packet for which there is no session is none: what can be said of it, and else that.
-fn strange(came: &Came<'_>) -> Reason {
-    reason(Packet::read(came.payload).map_or_else(|why| why, |_| Discard::NoSession))
-}
-
 impl Node for BfdInput {
     fn row(&self) -> Row {
         Row::of(BFD_INPUT, &["ip4-redirect", "ip6-redirect"], REASONS)
@@ -114,15 +116,28 @@ impl Node for BfdInput {
                 cx.next.drop(*slot, DATAGRAM);
                 continue;
             };
+            let named = match Packet::read(came.payload) {
+                Ok((packet, _)) => packet.your_discriminator,
+                Err(why) => {
+                    cx.next.drop(*slot, reason(why));
+                    continue;
+                }
+            };
             let name = Name { interface, address: came.ends[0] };
             let Some(owner) = owners.get(&name).filter(|it| it.local == came.ends[1]) else {
-                cx.next.drop(*slot, strange(&came));
+                cx.next.drop(*slot, reason(Discard::NoSession));
                 continue;
             };
+            if !owner.police.admits(named, &owner.figures, cx.now) {
+                cx.next.drop(*slot, POLICED);
+                continue;
+            }
             if !Arc::ptr_eq(&owner.station, &self.station) {
-                match owner.station.arrived.push(Arrived::new(cx.now, name, &came)) {
-                    Ok(()) => cx.packets.free(*slot),
-                    Err(_) => cx.next.drop(*slot, NO_ROOM),
+                let place = owner.police.place(OF_INTERFACE_MAX);
+                let arrived = place.map(|place| Arrived::new(cx.now, name, &came, place));
+                match arrived.is_some_and(|it| owner.station.arrived.push(it).is_ok()) {
+                    true => cx.packets.free(*slot),
+                    false => cx.next.drop(*slot, NO_ROOM),
                 }
                 continue;
             }

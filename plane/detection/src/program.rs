@@ -72,6 +72,8 @@ pub struct Notice {
     pub received: u64,
     /// Packets that left.
     pub sent: u64,
+    /// Packets that came in its neighbour's name and did not name it as they must.
+    pub misnamed: u32,
 }
 
 mod said_tag {
@@ -99,6 +101,7 @@ mod notice_tag {
     pub const DOWN_AT_MS: u8 = 11;
     pub const RECEIVED: u8 = 12;
     pub const SENT: u8 = 13;
+    pub const MISNAMED: u8 = 14;
 }
 
 const fn violation(what: &'static str) -> Malformed {
@@ -230,6 +233,7 @@ impl Notice {
             (notice_tag::DOWN_AT_MS, Some(self.down_at_ms)),
             (notice_tag::RECEIVED, Some(self.received)),
             (notice_tag::SENT, Some(self.sent)),
+            (notice_tag::MISNAMED, Some(self.misnamed.into())),
         ];
         let said = words.into_iter().filter_map(|(tag, value)| Some((tag, value?)));
         said.for_each(|(tag, value)| put(&mut out, tag, value));
@@ -257,6 +261,7 @@ impl Notice {
                 notice_tag::DOWN_AT_MS => it.down_at_ms = number(value)?,
                 notice_tag::RECEIVED => it.received = number(value)?,
                 notice_tag::SENT => it.sent = number(value)?,
+                notice_tag::MISNAMED => it.misnamed = number(value)?,
                 _ => {}
             }
             Ok(())

@@ -2,6 +2,7 @@
 
 use crate::datagram;
 use crate::figures::Figures;
+use crate::policing::Place;
 use crate::program::{Name, Said};
 use bfd::{
     Discard, In, Limits, OCTETS_MAX, Out, Path, SOURCE_PORT_MIN, SessionId, SessionSettings,
@@ -16,13 +17,17 @@ use table::hop::HopLookups;
 
 /// Orders that may wait for a worker; more wait with the writer.
 const ORDERS_MAX: usize = 1_024;
+/// Workers that a forwarder has at most.
+const WORKERS_MAX: u32 = 32;
 /// Packets that other workers took, and that may wait; more are dropped.
 const ARRIVED_MAX: usize = 4_096;
+/// Of these, those of one interface.
+pub(crate) const OF_INTERFACE_MAX: usize = ARRIVED_MAX / 4;
 /// Sessions whose state is another one that may wait for the writer; past that it looks at all.
 const NEWS_MAX: usize = 4_096;
 /// Ports that packets come from: as many as there are from the lowest one on.
-const SOURCE_PORTS: u32 = 1 << 14;
-const _: () = assert!(SOURCE_PORT_MIN as u32 + SOURCE_PORTS == 1 << 16);
+const SOURCE_PORTS: u16 = 1 << 14;
+const _: () = assert!(SOURCE_PORT_MIN as u32 + SOURCE_PORTS as u32 == 1 << 16);
 
 /// What a session is told to be.
 #[derive(Clone)]
@@ -47,14 +52,15 @@ pub(crate) struct Arrived {
     octets: [u8; OCTETS_MAX],
     length: usize,
     at: Time,
+    _place: Place,
 }
 
 impl Arrived {
-    pub fn new(at: Time, name: Name, came: &datagram::Came<'_>) -> Self {
+    pub fn new(at: Time, name: Name, came: &datagram::Came<'_>, place: Place) -> Self {
         let mut octets = [0; OCTETS_MAX];
         let length = came.payload.len().min(OCTETS_MAX);
         octets[..length].copy_from_slice(&came.payload[..length]);
-        Self { name, local: came.ends[1], ttl: came.ttl, octets, length, at }
+        Self { name, local: came.ends[1], ttl: came.ttl, octets, length, at, _place: place }
     }
 }
 
@@ -99,9 +105,10 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub fn new(seed: [u8; 32], news: Arc<News>, hops: Arc<HopLookups>) -> Self {
+    /// That of the worker of a number.
+    pub fn new(number: u32, seed: [u8; 32], news: Arc<News>, hops: Arc<HopLookups>) -> Self {
         let limits = Limits { sessions: crate::SESSIONS_MAX, ..Limits::default() };
-        let sessions = Sessions::new(limits, seed);
+        let sessions = Sessions::new(limits, seed).among(number, WORKERS_MAX);
         let (rows, outs, has_news) = (Vec::new(), Vec::new(), false);
         let kept = Kept { sessions, rows, outs, news, has_news, hops };
         Self {
@@ -147,11 +154,6 @@ pub(crate) struct Kept {
 /// The path of a neighbour.
 const fn path(name: &Name) -> Path {
     Path::SingleHop { interface: name.interface, remote: name.address }
-}
-
-/// The place of a session, which its discriminator has.
-fn place(id: SessionId) -> u16 {
-    machine::narrow::at_most(u64::from(id.discriminator() & 0xFFFF).saturating_sub(1), u16::MAX)
 }
 
 /// The guard of the hops of a place.
@@ -259,8 +261,13 @@ impl Kept {
         send: &mut impl FnMut(Leaving<'_>),
     ) -> Result<(), Discard> {
         let (path, ttl) = (path(name), came.ttl);
-        let id = self.sessions.receive(now, path, ttl, came.payload, &mut self.outs)?;
-        let at = place(id);
+        let taken = self.sessions.receive(now, path, ttl, came.payload, &mut self.outs);
+        let id = taken.inspect_err(|_| {
+            if let Some(id) = self.sessions.on(&path) {
+                self.show(id.place());
+            }
+        })?;
+        let at = id.place();
         if let Some(row) = self.row(at) {
             row.told.figures.received();
         }
@@ -278,7 +285,7 @@ impl Kept {
         arrived: &Arrived,
         send: &mut impl FnMut(Leaving<'_>),
     ) -> Result<(), Discard> {
-        let Arrived { name, local, ttl, octets, length, at } = arrived;
+        let Arrived { name, local, ttl, octets, length, at, .. } = arrived;
         let payload = &octets[..*length];
         let came = datagram::Came { ends: [name.address, *local], ttl: *ttl, payload };
         self.receive(*at, name, &came, send)
@@ -295,7 +302,7 @@ impl Kept {
         let mut outs = std::mem::take(&mut self.outs);
         for out in outs.drain(..) {
             match out {
-                Out::State { session, from, to, .. } => self.turned(now, place(session), from, to),
+                Out::State { session, from, to, .. } => self.turned(now, session.place(), from, to),
                 Out::Send { session, datagram, .. } => {
                     self.leave(session, datagram.octets(), send);
                 }
@@ -307,11 +314,11 @@ impl Kept {
     }
 
     fn leave(&mut self, session: SessionId, payload: &[u8], send: &mut impl FnMut(Leaving<'_>)) {
-        let at = place(session);
+        let at = session.place();
         let Some(row) = self.row(at).filter(|it| it.id == session) else { return };
         let said = &row.told.said;
-        let turn = u64::from(session.discriminator() % SOURCE_PORTS);
-        let port = SOURCE_PORT_MIN + machine::narrow::at_most(turn, 0_u16);
+        // Places are those of all workers: no two sessions have one port.
+        let port = SOURCE_PORT_MIN + at % SOURCE_PORTS;
         let made = datagram::write([said.local, said.name.address], port, payload);
         if let Some(made) = made {
             row.told.figures.sent();
@@ -342,7 +349,7 @@ impl Kept {
         let Some(row) = self.row(at) else { return };
         let Some(summary) = self.sessions.summary(row.id) else { return };
         let is_lost = self.hops.is_lost(guard(at));
-        if row.told.figures.show(row.id.discriminator(), &summary, is_lost) {
+        if row.told.figures.show(&summary, is_lost) {
             self.news.tell(at);
             self.has_news = true;
         }

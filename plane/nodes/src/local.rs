@@ -186,8 +186,8 @@ impl Local {
         verdict
     }
 
-    /// Whether it is one of BFD over one hop, for whoever takes those: he knows whom to believe,
-    /// and a flood of others takes no token of theirs.
+    /// Whether it is one of BFD over one hop, for whoever takes those: he polices them, by session
+    /// and interface, and a flood of others takes no token of theirs.
     fn is_watched(&self, packet: &[u8], found: Transport, class: Class, flags: u16) -> bool {
         let is_taken = class == Class::Bfd && self.shared.bfd.is_some() && flags & OWN == 0;
         is_taken && word(packet, found.at + 2) == BFD_CONTROL
@@ -195,14 +195,17 @@ impl Local {
 
     fn asker(&self, slot: Slot, class: Class, source: u64, cx: &Context<'_>) -> Asker {
         let (packet, meta) = (cx.packets.bytes(slot), cx.packets.meta(slot));
-        let (interface, is_of_link) = (meta.interface, meta.flags & LINK_SCOPED != 0);
+        let interface = meta.interface;
         let hops = if packet[0] >> 4 == 4 { packet[8] } else { packet[7] };
+        let is_of_link = hops == u8::MAX || meta.flags & LINK_SCOPED != 0;
+        // Whoever asks for the end of a path may be behind many routers.
+        let is_near = is_of_link && !echo::is_request(packet);
         let connections = Some(&self.shared.admitted.connections);
         let connections = connections.filter(|_| Connections::are_of(class));
         let standing = match connections.and_then(|all| all.of(packet, cx.now)) {
             Some(number) => Standing::Connected(number),
             None if class == Class::Neighbours => self.neighbour(slot, cx),
-            None if hops == u8::MAX || is_of_link => Standing::Near,
+            None if is_near => Standing::Near,
             None => Standing::Far,
         };
         // All neighbours of a link share its prefix.

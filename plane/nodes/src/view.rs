@@ -117,9 +117,9 @@ pub enum Out {
         address: IpAddr,
         /// That system's MAC address.
         mac: Mac,
-        /// Whether it has shown what the one that takes this one's place shows
-        /// ([`crate::feature::Feature::heir`]).
-        is_proved: bool,
+        /// Whether it has shown what the one that takes this one's place shows; `None`: there is
+        /// nothing to be shown ([`crate::feature::Feature::heir`]).
+        is_proved: Option<bool>,
     },
     /// A neighbour was found, changed or lost (`mac: None`): the control process is told.
     Neighbour {

@@ -78,9 +78,12 @@ wire::rows! {
         MyDiscriminator = "my-discriminator", "RFC 5880 §6.8.6";
         /// No session has that Your Discriminator.
         YourDiscriminator = "your-discriminator", "RFC 5880 §6.8.6";
+        /// Your Discriminator is that of our session before this one.
+        Former = "former", "RFC 5880 §6.8.1";
         /// Your Discriminator is zero in a state in which the peer must know it.
         State = "state", "RFC 5880 §6.8.6";
-        /// Your Discriminator is zero and nothing proves who sent it, while the session is up.
+        /// Nothing proves who sent it, while the session is up: Your Discriminator is zero, or My
+        /// Discriminator is not the peer's.
         Unproven = "unproven", "RFC 5880 §6.8.6";
         /// No session is on the path that it came by.
         NoSession = "no-session", "RFC 5880 §6.8.6";

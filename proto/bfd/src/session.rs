@@ -2,11 +2,11 @@
 
 use crate::packet::Packet;
 use crate::rows::{Diagnostic, State};
-use crate::settings::{Limits, Path, Role, SessionSettings, Timers};
+use crate::settings::{Limits, Path, Role, SessionId, SessionSettings, Timers};
 use machine::{Duration, Time, narrow};
 
 /// Octets that a session takes, at most: a worker's memory for it.
-pub const SESSION_OCTETS: usize = 304;
+pub const SESSION_OCTETS: usize = 320;
 /// The least interval of a session that is not up (§6.8.3).
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -60,7 +60,12 @@ pub(crate) struct Echoes {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     pub(crate) settings: SessionSettings,
+    pub(crate) id: SessionId,
     pub(crate) discriminator: u32,
+    /// The one before it; 0: none.
+    pub(crate) former: u32,
+    /// It was up under its discriminator, and comes up under another one.
+    is_spent: bool,
     pub(crate) state: State,
     pub(crate) diagnostic: Diagnostic,
     pub(crate) remote: Remote,
@@ -74,6 +79,8 @@ pub(crate) struct Session {
     /// The interval of theirs that is in force: a shorter one waits likewise.
     receive: Duration,
     pub(crate) downs: u32,
+    /// Packets that came by its path and did not name it as they must.
+    pub(crate) misnamed: u32,
 }
 
 /// What a packet wants done.
@@ -108,12 +115,20 @@ pub(crate) fn bounded(timers: Timers, limits: &Limits) -> Timers {
 }
 
 impl Session {
-    pub(crate) fn new(settings: SessionSettings, discriminator: u32, now: Time) -> Self {
+    pub(crate) fn new(
+        settings: SessionSettings,
+        id: SessionId,
+        discriminator: u32,
+        now: Time,
+    ) -> Self {
         let timers = settings.timers;
         let never = Time::MAX;
         Self {
             settings,
+            id,
             discriminator,
+            former: 0,
+            is_spent: false,
             state: State::Down,
             diagnostic: Diagnostic::None,
             remote: STRANGER,
@@ -130,6 +145,7 @@ impl Session {
             transmit: timers.desired_min_tx.max(SLOW),
             receive: timers.required_min_rx,
             downs: 0,
+            misnamed: 0,
         }
     }
 
@@ -264,12 +280,25 @@ impl Session {
     /// Down, whatever it was before.
     pub(crate) fn go_down(&mut self, diagnostic: Diagnostic) {
         self.downs = self.downs.saturating_add(u32::from(self.state == State::Up));
+        self.is_spent |= self.state == State::Up;
         self.state = State::Down;
         self.diagnostic = diagnostic;
         self.polls = false;
         self.transmit = self.desired_min_tx();
         self.receive = self.settings.timers.required_min_rx;
         (self.clock.echo, self.clock.echo_detect) = (Time::MAX, Time::MAX);
+    }
+
+    /// Whether it has another discriminator from now on: it was up under this one, and the peer
+    /// does not count it as up any more, nor waits to hear that it was put down.
+    pub(crate) fn begins_anew(&self) -> bool {
+        self.is_spent && self.remote.state != State::Up && self.state != State::AdminDown
+    }
+
+    /// It has this discriminator from now on.
+    pub(crate) fn renew(&mut self, discriminator: u32) {
+        self.former = std::mem::replace(&mut self.discriminator, discriminator);
+        self.is_spent = false;
     }
 
     /// The operator's word.
@@ -321,10 +350,14 @@ impl Session {
         }
     }
 
-    /// Whether it is up, its peer's silence would be noticed, and no key is asked for.
-    pub(crate) fn is_watched_without_proof(&self) -> bool {
+    /// Whether a packet proves as much of its sender as this session asks for. While it is up
+    /// without a key, and its peer's silence would be noticed, a packet names both discriminators:
+    /// who sees none of its packets has 64 bits to guess.
+    pub(crate) fn is_proven_by(&self, packet: &Packet) -> bool {
         let is_watched = self.state == State::Up && self.clock.detect != Time::MAX;
-        is_watched && self.settings.authentication.is_none()
+        let is_named =
+            packet.your_discriminator != 0 && packet.my_discriminator == self.remote.discriminator;
+        is_named || !is_watched || self.settings.authentication.is_some()
     }
 
     /// The interval of our echoes; zero: there are none.

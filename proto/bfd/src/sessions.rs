@@ -7,6 +7,7 @@ use crate::packet::{AuthSection, Datagram, Packet};
 use crate::rows::{Diagnostic, Discard, State};
 use crate::session::{Session, bounded};
 use crate::settings::{Limits, Path, SessionId, SessionSettings, Timers};
+use hashbrown::HashMap;
 use machine::{Duration, KeyedHash, Machine, Time};
 use std::collections::BTreeMap;
 
@@ -81,6 +82,8 @@ pub enum Out {
 /// A session for people to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
+    /// Our discriminator of it (bfd.LocalDiscr).
+    pub discriminator: u32,
     /// Its state.
     pub state: State,
     /// Why it went down last.
@@ -97,6 +100,9 @@ pub struct Summary {
     pub downs: u32,
     /// The number of the last echo that came back.
     pub echoes: u32,
+    /// Packets that came by its path and did not name it as they must: whoever sees none of its
+    /// packets guesses so.
+    pub misnamed: u32,
 }
 
 /// The sessions.
@@ -106,9 +112,15 @@ pub struct Sessions {
     /// Keys that sessions name.
     pub keys: Keys,
     secret: KeyedHash,
-    random: u64,
+    /// Which of several machines this is, and how many there are.
+    part: [u32; 2],
+    chance: KeyedHash,
+    drawn: u64,
+    /// Sessions that were added so far.
+    added: u32,
     places: Vec<Option<Session>>,
-    by_path: BTreeMap<Path, u32>,
+    by_path: BTreeMap<Path, u16>,
+    by_discriminator: HashMap<u32, u16>,
     agenda: Agenda,
     discards: [u64; Discard::ALL.len()],
 }
@@ -118,18 +130,29 @@ impl Sessions {
     /// from `seed`.
     #[must_use]
     pub fn new(limits: Limits, seed: [u8; 32]) -> Self {
-        let [secret, rest] = [0, 16].map(|at| seed[at..at + 16].first_chunk::<16>().copied());
-        let rest = u128::from_le_bytes(rest.unwrap_or_default());
+        let secret = |of: &[u8]| KeyedHash::new(&KeyedHash::derive(&seed, of));
         Self {
             limits: Limits { sessions: limits.sessions.min(u16::MAX - 1), ..limits },
             keys: Keys::default(),
-            secret: KeyedHash::new(&secret.unwrap_or_default()),
-            random: machine::narrow::halves(rest)[0],
+            secret: secret(b"echo"),
+            part: [0, 1],
+            chance: secret(b"chance"),
+            drawn: 0,
+            added: 0,
             places: Vec::new(),
             by_path: BTreeMap::new(),
+            by_discriminator: HashMap::new(),
             agenda: Agenda::default(),
             discards: [0; Discard::ALL.len()],
         }
+    }
+
+    /// The same as one of `count` machines, the one of that number: no two sessions of theirs have
+    /// one discriminator (RFC 5880 §6.8.1).
+    #[must_use]
+    pub fn among(self, number: u32, count: u32) -> Self {
+        let count = count.max(1);
+        Self { part: [number % count, count], ..self }
     }
 
     /// Adds a session, which begins at once. `None` when there are as many as may be, when one
@@ -139,8 +162,7 @@ impl Sessions {
         self.add_at(now, machine::narrow::at_most(free as u64, u16::MAX), settings)
     }
 
-    /// The same at a place that is free: of several machines whose places differ no two sessions
-    /// have one discriminator.
+    /// The same at a place that is free.
     pub fn add_at(&mut self, now: Time, at: u16, settings: SessionSettings) -> Option<SessionId> {
         let has_keys = settings.authentication.is_none_or(|it| self.keys.of(it).is_some());
         let place = usize::from(at);
@@ -151,24 +173,39 @@ impl Sessions {
         if at >= self.limits.sessions {
             return None;
         }
-        let index = u32::from(at);
         self.places.resize_with(self.places.len().max(place + 1), || None);
         let timers = bounded(settings.timers, &self.limits);
         let settings = SessionSettings { timers, ..settings };
-        // The upper half is chance: who does not see packets cannot name a session.
-        let discriminator = self.chance() & 0xFFFF_0000 | (index + 1);
-        let mut session = Session::new(settings, discriminator, now);
+        self.added = self.added.wrapping_add(1);
+        let id = SessionId { place: at, generation: self.added };
+        let discriminator = self.discriminator();
+        let mut session = Session::new(settings, id, discriminator, now);
         session.sequence.transmit = self.chance();
         self.places[place] = Some(session);
-        self.by_path.insert(settings.path, index);
-        self.agenda.arm(index, now);
-        Some(SessionId { index, discriminator })
+        self.by_path.insert(settings.path, at);
+        self.by_discriminator.insert(discriminator, at);
+        self.agenda.arm(at.into(), now);
+        Some(id)
+    }
+
+    /// A number that no session of these machines has, and that nobody guesses who sees none of its
+    /// packets: all of it is chance but which of the machines has it.
+    fn discriminator(&mut self) -> u32 {
+        let [number, count] = self.part;
+        loop {
+            let chance = self.chance();
+            let drawn = (chance - chance % count).checked_add(number).unwrap_or_default();
+            if drawn != 0 && !self.by_discriminator.contains_key(&drawn) {
+                return drawn;
+            }
+        }
     }
 
     /// Ends a session; the peer is told once that this was meant.
     pub fn remove(&mut self, id: SessionId, out: &mut Vec<Out>) {
         let Some(session) = self.of_mut(id) else { return };
         let (path, was) = (session.settings.path, session.state);
+        let discriminator = session.discriminator;
         session.disable();
         if was != State::AdminDown {
             let diagnostic = session.diagnostic;
@@ -176,34 +213,52 @@ impl Sessions {
         }
         self.send(id, false, out);
         self.by_path.remove(&path);
-        self.places[id.index as usize] = None;
+        self.by_discriminator.remove(&discriminator);
+        self.places[usize::from(id.place)] = None;
     }
 
+    /// A session that was up has another discriminator before it is up again: what somebody has
+    /// recorded of it brings nothing up.
+    fn renew(&mut self, id: SessionId) {
+        if !self.of(id).is_some_and(Session::begins_anew) {
+            return;
+        }
+        let drawn = self.discriminator();
+        let Some(session) = self.of_mut(id) else { return };
+        session.renew(drawn);
+        let former = session.former;
+        self.by_discriminator.remove(&former);
+        self.by_discriminator.insert(drawn, id.place);
+    }
+
+    /// A number of which those that peers have seen say nothing.
     fn chance(&mut self) -> u32 {
-        // SplitMix64 (Steele, Lea and Flood 2014).
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = self.random;
-        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        machine::narrow::half(word ^ word >> 31)
+        self.drawn += 1;
+        machine::narrow::half(self.chance.number(&self.drawn.to_le_bytes()))
     }
 
     fn of_mut(&mut self, id: SessionId) -> Option<&mut Session> {
-        let session = self.places.get_mut(id.index as usize)?.as_mut()?;
-        (session.discriminator == id.discriminator).then_some(session)
+        self.places.get_mut(usize::from(id.place))?.as_mut().filter(|it| it.id == id)
     }
 
     fn of(&self, id: SessionId) -> Option<&Session> {
-        let session = self.places.get(id.index as usize)?.as_ref()?;
-        (session.discriminator == id.discriminator).then_some(session)
+        self.at(id.place).filter(|it| it.id == id)
+    }
+
+    fn at(&self, place: u16) -> Option<&Session> {
+        self.places.get(usize::from(place))?.as_ref()
     }
 
     /// The session that has a discriminator of ours.
     #[must_use]
     pub fn named(&self, discriminator: u32) -> Option<SessionId> {
-        let index = (discriminator & 0xFFFF).checked_sub(1)?;
-        let id = SessionId { index, discriminator };
-        self.of(id).map(|_| id)
+        self.by_discriminator.get(&discriminator).and_then(|at| self.at(*at)).map(|it| it.id)
+    }
+
+    /// The session of a path.
+    #[must_use]
+    pub fn on(&self, path: &Path) -> Option<SessionId> {
+        self.by_path.get(path).and_then(|at| self.at(*at)).map(|it| it.id)
     }
 
     /// A session, for people.
@@ -211,6 +266,7 @@ impl Sessions {
     pub fn summary(&self, id: SessionId) -> Option<Summary> {
         let session = self.of(id)?;
         Some(Summary {
+            discriminator: session.discriminator,
             state: session.state,
             diagnostic: session.diagnostic,
             remote_state: session.remote.state,
@@ -219,6 +275,7 @@ impl Sessions {
             detection_time: session.detection_time(&self.limits),
             downs: session.downs,
             echoes: session.echoes.returned,
+            misnamed: session.misnamed,
         })
     }
 
@@ -255,10 +312,19 @@ impl Sessions {
     ) -> Result<SessionId, Discard> {
         let found = self.accept(now, path, ttl, octets);
         match &found {
-            Err(why) => self.discards[*why as usize] += 1,
+            Err(why) => self.discard(&path, *why),
             Ok((id, packet)) => self.react(now, *id, packet, out),
         }
         found.map(|it| it.0)
+    }
+
+    fn discard(&mut self, path: &Path, why: Discard) {
+        self.discards[why as usize] += 1;
+        let is_misnamed = matches!(why, Discard::YourDiscriminator | Discard::Unproven);
+        if let Some(session) = self.on(path).filter(|_| is_misnamed).and_then(|it| self.of_mut(it))
+        {
+            session.misnamed = session.misnamed.saturating_add(1);
+        }
     }
 
     /// The session of a packet that is believed.
@@ -270,7 +336,7 @@ impl Sessions {
         octets: &[u8],
     ) -> Result<(SessionId, Packet), Discard> {
         let (packet, section) = Packet::read(octets)?;
-        let id = self.find(path, &packet)?;
+        let (id, packet) = self.find(path, packet)?;
         let limits = self.limits;
         let session = self.of_mut(id).ok_or(Discard::NoSession)?;
         if ttl < session.settings.ttl_least() {
@@ -280,9 +346,8 @@ impl Sessions {
             session.sequence.receive = None;
         }
         let session = *session;
-        // Who sees nothing of a session can write that much. A peer that began anew is missed when
-        // the detection time is over, and heard from then on.
-        if packet.your_discriminator == 0 && session.is_watched_without_proof() {
+        // A peer that began anew is missed when the detection time is over, and heard from then on.
+        if !session.is_proven_by(&packet) {
             return Err(Discard::Unproven);
         }
         let sequence = self.authenticate(&session, octets, section, packet.detect_mult)?;
@@ -297,22 +362,37 @@ impl Sessions {
         Ok((id, packet))
     }
 
-    /// The session that a packet is for (RFC 5880 §6.3, RFC 5881 §3).
-    fn find(&self, path: Path, packet: &Packet) -> Result<SessionId, Discard> {
+    /// The session that a packet is for (RFC 5880 §6.3, RFC 5881 §3), and what it says of it.
+    fn find(&self, path: Path, packet: Packet) -> Result<(SessionId, Packet), Discard> {
         if packet.your_discriminator == 0 {
             if !matches!(packet.state, State::Down | State::AdminDown) {
                 return Err(Discard::State);
             }
-            let index = *self.by_path.get(&path).ok_or(Discard::NoSession)?;
-            let session = self.places[index as usize].as_ref().ok_or(Discard::NoSession)?;
-            return Ok(SessionId { index, discriminator: session.discriminator });
+            return Ok((self.on(&path).ok_or(Discard::NoSession)?, packet));
         }
-        let id = self.named(packet.your_discriminator).ok_or(Discard::YourDiscriminator)?;
+        let Some(id) = self.named(packet.your_discriminator) else {
+            return self.find_former(path, packet);
+        };
         let session = self.of(id).ok_or(Discard::YourDiscriminator)?;
         // The way back of a label switched path may be by IP (RFC 5884 §7).
         let comes_back = matches!(session.settings.path, Path::Lsp { .. })
             && matches!(path, Path::Multihop { .. });
-        if session.settings.path == path || comes_back { Ok(id) } else { Err(Discard::Path) }
+        let is_its = session.settings.path == path || comes_back;
+        if is_its { Ok((id, packet)) } else { Err(Discard::Path) }
+    }
+
+    /// The same of a packet that names none of the sessions. A peer that has not heard of this one
+    /// yet names the one before it: it hears nothing of this one, and says so of itself.
+    fn find_former(&self, path: Path, packet: Packet) -> Result<(SessionId, Packet), Discard> {
+        let named = packet.your_discriminator;
+        let id = self.on(&path).filter(|id| self.of(*id).is_some_and(|it| it.former == named));
+        let id = id.ok_or(Discard::YourDiscriminator)?;
+        let state = match packet.state {
+            State::Up => return Err(Discard::Former),
+            State::Init => State::Down,
+            state => state,
+        };
+        Ok((id, Packet { state, your_discriminator: 0, ..packet }))
     }
 
     /// The number of a packet that is authenticated as its session wants; `None` where it wants
@@ -354,7 +434,8 @@ impl Sessions {
     }
 
     /// Tells of a state that is not what it was.
-    fn tell(&self, id: SessionId, from: State, out: &mut Vec<Out>) {
+    fn tell(&mut self, id: SessionId, from: State, out: &mut Vec<Out>) {
+        self.renew(id);
         let Some(session) = self.of(id).filter(|it| it.state != from) else { return };
         let diagnostic = session.diagnostic;
         out.push(Out::State { session: id, from, to: session.state, diagnostic });
@@ -363,7 +444,7 @@ impl Sessions {
     fn arm(&mut self, id: SessionId) {
         let Some(at) = self.of(id).map(Session::due) else { return };
         if at != Time::MAX {
-            self.agenda.arm(id.index, at);
+            self.agenda.arm(id.place.into(), at);
         }
     }
 
@@ -426,7 +507,7 @@ impl Sessions {
         let chance = self.chance();
         let Some(session) = self.of_mut(id) else { return };
         let (path, sequence) = (session.settings.path, session.send_echo(now, chance));
-        let echo = Echo { discriminator: id.discriminator, sequence };
+        let echo = Echo { discriminator: session.discriminator, sequence };
         out.push(Out::SendEcho { session: id, path, octets: echo.write(&self.secret) });
     }
 
@@ -487,8 +568,8 @@ impl Machine for Sessions {
     fn tick(&mut self, now: Time, out: &mut Vec<Out>) {
         while let Some(index) = self.agenda.due(now) {
             let session = self.places.get(index as usize).and_then(Option::as_ref);
-            let Some(discriminator) = session.map(|it| it.discriminator) else { continue };
-            self.run(now, SessionId { index, discriminator }, out);
+            let Some(id) = session.map(|it| it.id) else { continue };
+            self.run(now, id, out);
         }
     }
 

@@ -6,15 +6,15 @@ use std::net::IpAddr;
 /// A session of one [`crate::Sessions`]: an old one names no later session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId {
-    pub(crate) index: u32,
-    pub(crate) discriminator: u32,
+    pub(crate) place: u16,
+    pub(crate) generation: u32,
 }
 
 impl SessionId {
-    /// Our discriminator of the session (bfd.LocalDiscr).
+    /// The place that it was added at.
     #[must_use]
-    pub const fn discriminator(self) -> u32 {
-        self.discriminator
+    pub const fn place(self) -> u16 {
+        self.place
     }
 }
 

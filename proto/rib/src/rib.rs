@@ -495,7 +495,12 @@ impl Rib {
 
     /// Goes on with what is to be done: takes out up to `budget` routes that shall go, and encodes
     /// a chunk for every cohort that can take one. Whether there is more to be done at once.
-    pub fn work(&mut self, now: Time, budget: usize) -> bool {
+    pub fn work(&mut self, now: Time, mut budget: usize) -> bool {
+        self.work_within(now, &mut budget)
+    }
+
+    /// The same with a budget that several tables share: what was taken out is taken off it.
+    pub fn work_within(&mut self, now: Time, left: &mut usize) -> bool {
         let mut more = self.turn_interest(now);
         for family in 0..FAMILIES {
             let Some(any) = &mut self.tables[family] else { continue };
@@ -511,7 +516,9 @@ impl Rib {
                 policy: self.policy.as_deref(),
             };
             with!(&mut **any, table => {
-                table.sweep(budget, |_, _| {});
+                let mut swept = 0;
+                table.sweep(*left, |_, _| swept += 1);
+                *left -= swept;
                 more |= table.produce(&mut around) | !table.sweeps.is_empty();
             });
         }

@@ -41,6 +41,14 @@ impl Router {
                 alarm("bfd-neighbour-lost", &format!("{name} {address}"), "major", text)
             },
         ));
+        rows.extend(self.watch.guessed(now).take(LOST_ALARMS_MAX).map(|at| {
+            let (name, address) = (self.name_of(at.interface), at.address);
+            let text = format!(
+                "somebody at {name} sends packets of BFD as {address} and guesses what its session \
+                is called: look for it there, and have `bfd.key_file`"
+            );
+            alarm("bfd-session-guessed", &format!("{name} {address}"), "warning", text)
+        }));
         rows.extend(self.repairs.in_use().into_iter().map(|((of, way), routes)| {
             let name = match of {
                 Protocol::Ospf => self.ospf.as_ref().map(|it| it.name_of(way.interface)),

@@ -114,6 +114,7 @@ impl Router {
                 sent: it.sent,
                 discriminator: it.discriminators[0],
                 remote_discriminator: it.discriminators[1],
+                misnamed: it.misnamed,
             }
         };
         self.watch.rows().map(row).collect()

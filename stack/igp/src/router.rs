@@ -208,7 +208,7 @@ impl Router {
 
     /// The forwarder says how a session of BFD stands.
     pub fn hear(&mut self, now: Time, name: &Name, notice: Notice, out: &mut Effects) {
-        let Some(id) = self.watch.hear(name, notice) else { return };
+        let Some(id) = self.watch.hear(now, name, notice) else { return };
         if let Some(ospf) = &mut self.ospf {
             ospf.lost(now, id);
         }

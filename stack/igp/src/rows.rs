@@ -133,6 +133,8 @@ rows! {
         sent: u64,
         discriminator: u32,
         remote_discriminator: u32,
+        /// Packets in the neighbour's name that did not name the session as they must.
+        misnamed: u32,
     }
 
     /// A way of a route.

@@ -22,6 +22,14 @@ use std::net::{IpAddr, Ipv4Addr};
 /// How long a session stays that nobody wants any more.
 const LINGER: Duration = Duration::from_secs(10);
 
+/// Packets a second in a neighbour's name that do not name its session: from so many on somebody
+/// guesses. A forwarder that began anew hears a few, until its neighbours know its sessions.
+const GUESSED_PER_S: u64 = 50;
+/// What is counted for so long at least is a rate.
+const COUNTED: Duration = Duration::from_secs(1);
+/// How long it is told that somebody guessed.
+const TOLD: Duration = Duration::from_secs(60);
+
 /// A neighbour: its interface and its address.
 pub(crate) type Id = (u32, Ipv4Addr);
 
@@ -36,6 +44,32 @@ struct Session {
     until: Option<Time>,
 }
 
+/// Packets in a neighbour's name that do not name its session.
+#[derive(Debug, Clone, Copy)]
+struct Guesses {
+    since: Time,
+    before: u32,
+    until: Option<Time>,
+}
+
+impl Guesses {
+    const fn new(now: Time, count: u32) -> Self {
+        Self { since: now, before: count, until: None }
+    }
+
+    fn hear(&mut self, now: Time, count: u32) {
+        let time = now.since(self.since);
+        if time < COUNTED {
+            return;
+        }
+        let more = u64::from(count.saturating_sub(self.before));
+        if more * 1_000 >= GUESSED_PER_S * machine::narrow::millis(time) {
+            self.until = Some(now + TOLD);
+        }
+        (self.since, self.before) = (now, count);
+    }
+}
+
 /// The sessions.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -45,6 +79,7 @@ pub(crate) struct Watch {
     keys: BfdKeys,
     /// How the forwarder's sessions stand, those that a control before this one said as well.
     notices: BTreeMap<Id, Notice>,
+    guesses: BTreeMap<Id, Guesses>,
     changed: BTreeSet<Id>,
     pub(crate) tally: Tally,
 }
@@ -154,15 +189,18 @@ impl Watch {
     fn end(&mut self, id: Id) {
         self.of.remove(&id);
         self.notices.remove(&id);
+        self.guesses.remove(&id);
         self.changed.insert(id);
     }
 
     /// The forwarder says how a session stands; the neighbour, if it is lost by that.
-    pub(crate) fn hear(&mut self, name: &Name, notice: Notice) -> Option<Id> {
+    pub(crate) fn hear(&mut self, now: Time, name: &Name, notice: Notice) -> Option<Id> {
         let IpAddr::V4(address) = name.address else { return None };
         let id = (name.interface, address);
         let before = self.notices.insert(id, notice);
         self.tally.add(before, &notice);
+        let count = notice.misnamed;
+        self.guesses.entry(id).or_insert(Guesses::new(now, count)).hear(now, count);
         let was_lost = before.is_some_and(|it| it.is_lost && it.turn == notice.turn);
         let session = self.of.get(&id);
         let is_watched = session.is_some_and(|it| it.turn == notice.turn && it.until.is_none());
@@ -210,6 +248,13 @@ impl Watch {
             is_shut: false,
             authentication: it.authentication.clone(),
         })
+    }
+
+    /// Neighbours in whose name somebody guesses what their sessions are called.
+    pub(crate) fn guessed(&self, now: Time) -> impl Iterator<Item = Name> + '_ {
+        let guessed = self.guesses.iter();
+        let guessed = guessed.filter(move |(_, it)| it.until.is_some_and(|until| now < until));
+        guessed.map(|(id, _)| name_of(*id))
     }
 
     /// The state of a neighbour's session.

@@ -9,8 +9,9 @@ use ldp::Prefix;
 use lspping::{
     Code, HOPS_MAX, Here, Message, Outcome, PORT, PROBES_MAX, Probes, Send, Step, Wanted, answer,
 };
-use machine::Time;
 use machine::bucket::{Bucket, Rate};
+use machine::narrow::slot;
+use machine::{KeyedHash, Time};
 use question::{Parameter, Question, rows};
 use runtime::{Answered, Ask, AskError, Effects, PacketRecord, PacketTo, Ticket};
 use std::net::{IpAddr, Ipv4Addr};
@@ -27,8 +28,11 @@ const NOWHERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const CONTROL: u32 = 6;
 /// Seconds from the beginning of the time of NTP to that of UNIX.
 const NTP_S: u64 = 2_208_988_800;
-/// Requests of others that are answered, a second.
-const ANSWERS_PER_S: f64 = 100.0;
+/// Requests that are answered, a second: of one network with a length of 24, of one interface, of
+/// all.
+const ANSWERS_PER_S: [u32; 3] = [20, 50, 100];
+/// Networks and interfaces that are told apart; those with the same hash share one.
+const ASKERS: usize = 256;
 /// Octets of a label, and labels of a packet at most.
 const LABEL: usize = 4;
 const LABELS_MAX: usize = 8;
@@ -47,15 +51,53 @@ rows! {
     }
 }
 
+/// How many requests of others may be answered.
+struct Answers {
+    hash: KeyedHash,
+    rates: [Rate; 3],
+    networks: [Bucket; ASKERS],
+    interfaces: [Bucket; ASKERS],
+    all: Bucket,
+}
+
+impl Answers {
+    fn new(secret: &[u8; 16]) -> Self {
+        Self {
+            hash: KeyedHash::new(secret),
+            rates: ANSWERS_PER_S.map(|it| Rate::new(it.into(), Some(it))),
+            networks: [Bucket::default(); ASKERS],
+            interfaces: [Bucket::default(); ASKERS],
+            all: Bucket::default(),
+        }
+    }
+
+    /// Whether one more of a source, by an interface, is answered. One that is not takes nothing of
+    /// what others have.
+    fn admits(&mut self, now: Time, interface: u32, from: Ipv4Addr) -> bool {
+        let [a, b, c, _] = from.octets();
+        let of = |octets: &[u8]| slot(self.hash.hash(octets), ASKERS);
+        let network = &mut self.networks[of(&[a, b, c])];
+        let interface = &mut self.interfaces[of(&interface.to_be_bytes())];
+        let mut each = [network, interface, &mut self.all];
+        let has_room = each.iter().zip(self.rates).all(|(it, rate)| it.has_room(now, rate));
+        if has_room {
+            each.iter_mut().zip(self.rates).for_each(|(it, rate)| it.take(now, rate));
+        }
+        has_room
+    }
+}
+
 /// Requests of ours, and how many of others may be answered.
 pub(crate) struct Echoes {
     probes: Probes,
-    answers: Bucket,
+    answers: Box<Answers>,
 }
 
 impl Echoes {
-    pub(crate) fn new(secret: &[u8; 16]) -> Self {
-        Self { probes: Probes::new(secret), answers: Bucket::default() }
+    pub(crate) fn new(random: &[u8; 32]) -> Self {
+        let secret = |of: &[u8]| KeyedHash::derive(random, of);
+        let answers = Box::new(Answers::new(&secret(b"answers")));
+        Self { probes: Probes::new(&secret(b"echoes")), answers }
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
@@ -94,11 +136,17 @@ fn below(octets: &[u8]) -> Option<(u32, &[u8])> {
     Some((first >> 12, octets.get((last + 1) * LABEL..)?))
 }
 
-/// Message, sender and its port, of a packet to the port of echoes.
-fn read<'a>(packet: &Packet<'a>) -> Option<(&'a [u8], Ipv4Addr, u16)> {
+/// Message and port of the sender, of a packet to the port of echoes.
+fn read<'a>(packet: &Packet<'a>) -> Option<(&'a [u8], u16)> {
     let (_, payload) = packet.datagram().filter(|(port, _)| *port == PORT)?;
     let port = packet.payload.first_chunk().map(|it| u16::from_be_bytes(*it))?;
-    Some((payload, packet.source, port))
+    Some((payload, port))
+}
+
+/// Whether an address may be a host's: neither this network's, nor loopback, of a group, or
+/// reserved.
+const fn is_ordinary(address: Ipv4Addr) -> bool {
+    matches!(address.octets()[0], 1..=126 | 128..=223)
 }
 
 impl Labels {
@@ -180,6 +228,12 @@ impl Labels {
         });
     }
 
+    /// Whether an address is this router's.
+    fn is_own(&self, address: Ipv4Addr) -> bool {
+        let all = self.links.values().flat_map(|it| &it.addresses);
+        address == self.section.transport() || all.into_iter().any(|it| it.0 == address)
+    }
+
     /// Takes a packet, where it is one of echoes.
     pub(crate) fn echo(
         &mut self,
@@ -193,18 +247,19 @@ impl Labels {
         }
         let labelled = below(octets).and_then(|(label, below)| {
             let packet = Packet::read(below).filter(|it| it.destination.is_loopback())?;
-            Some((Some(label), read(&packet)?))
+            Some((Some(label), packet))
         });
-        let plain = || Some((None, read(&Packet::read(octets)?)?));
-        let (label, (message, from, port)) = labelled.or_else(plain)?;
+        let (label, packet) = labelled.or_else(|| Some((None, Packet::read(octets)?)))?;
+        let ((message, port), from) = (read(&packet)?, packet.source);
+        // With labels or without, a request leads nowhere else (RFC 8029 §2.1, §4.3).
+        let is_request = packet.destination.is_loopback();
         if let Ok(it) = Message::read(message)
             && it.kind == lspping::Kind::Reply
         {
-            self.echoes.probes.heard(now, from, &it);
-            return Some(());
+            return (!is_request).then(|| self.echoes.probes.heard(now, from, &it));
         }
-        let rate = Rate::new(ANSWERS_PER_S, None);
-        if !self.echoes.answers.has_room(now, rate) {
+        let is_asked = is_request && is_ordinary(from) && !self.is_own(from);
+        if !is_asked || !self.echoes.answers.admits(now, record.interface, from) {
             return None;
         }
         let here = |address: Ipv4Addr, length: u8| {
@@ -216,7 +271,6 @@ impl Labels {
             }
         };
         let reply = answer(message, label, ntp(now), here)?;
-        self.echoes.answers.take(now, rate);
         self.leave((from, port), u8::MAX, &reply.write(), None, out);
         Some(())
     }

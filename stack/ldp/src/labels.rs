@@ -158,7 +158,7 @@ impl Labels {
             synchronized: BTreeSet::new(),
             has_synchronized: false,
             packet: 0,
-            echoes: Echoes::new(&machine::KeyedHash::derive(&start.random, b"echoes")),
+            echoes: Echoes::new(&start.random),
             tally: Tally::default(),
         }
     }

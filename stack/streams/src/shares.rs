@@ -17,6 +17,8 @@ pub(crate) type Far = (u32, IpAddr);
 struct Share {
     begins: u32,
     stands: u32,
+    /// Of both, those that nobody is told of any more.
+    closing: u32,
 }
 
 /// The counts.
@@ -53,6 +55,18 @@ impl Shares {
         self.of.get(&far).is_none_or(|it| it.stands < OF_ONE_MAX)
     }
 
+    /// Whether a far end has one that makes way for another one of it.
+    pub(crate) fn has_closing(&self, far: Far) -> bool {
+        self.of.get(&far).is_some_and(|it| it.closing > 0)
+    }
+
+    /// Nobody is told of one any more.
+    pub(crate) fn close(&mut self, far: Far) {
+        if let Some(it) = self.of.get_mut(&far) {
+            it.closing += 1;
+        }
+    }
+
     /// One more.
     pub(crate) fn add(&mut self, far: Far, begins: bool) {
         let it = self.of.entry(far).or_default();
@@ -60,6 +74,14 @@ impl Shares {
         it.stands += u32::from(!begins);
         self.begins += usize::from(begins);
         self.stands += usize::from(!begins);
+    }
+
+    /// One less, of which nobody was told any more.
+    pub(crate) fn remove_closing(&mut self, far: Far, begins: bool) {
+        if let Some(it) = self.of.get_mut(&far) {
+            it.closing -= 1;
+        }
+        self.remove(far, begins);
     }
 
     /// One less.

@@ -170,19 +170,35 @@ impl<K: Ord + Copy> Streams<K> {
         if self.by_ends.get(&it.ends) == Some(&id) {
             self.by_ends.remove(&it.ends);
         }
-        self.shares.remove(far(&it.ends), it.begins);
         it.armed.map(|at| self.times.remove(&(at, id)));
-        it.gone.map(|at| self.closing.remove(&(at, id)));
+        match it.gone.is_some_and(|at| self.closing.remove(&(at, id))) {
+            true => self.shares.remove_closing(far(&it.ends), it.begins),
+            false => self.shares.remove(far(&it.ends), it.begins),
+        }
         self.waiting -= it.waiting.own();
         self.touched.remove(&id);
         Some(it)
+    }
+
+    /// Whether one more of a far end may stand, as far as that one goes: of its own that nobody is
+    /// told of any more the first one to end makes way.
+    fn may_stand(&mut self, of: Far) -> bool {
+        if !self.shares.may_stand(of)
+            && self.shares.has_closing(of)
+            && let Some(&(_, id)) = self.closing.iter().find(|(_, id)| {
+                self.all.get(id).is_some_and(|it| far(&it.ends) == of && !it.begins)
+            })
+        {
+            self.remove(id);
+        }
+        self.shares.may_stand(of)
     }
 
     /// Whether one more may stand: of those that nobody is told of any more the first one to end
     /// makes way.
     fn has_room(&mut self) -> bool {
         if self.shares.stands() >= self.most
-            && let Some((_, id)) = self.closing.pop_first()
+            && let Some((_, id)) = self.closing.first().copied()
         {
             self.remove(id);
         }
@@ -227,7 +243,7 @@ impl<K: Ord + Copy> Streams<K> {
             return;
         }
         let far = far(&it.ends);
-        let may = self.shares.may_stand(far) && self.has_room();
+        let may = self.may_stand(far) && self.has_room();
         let Some(it) = self.all.get_mut(&id) else { return };
         it.begins = false;
         self.shares.remove(far, true);
@@ -245,7 +261,9 @@ impl<K: Ord + Copy> Streams<K> {
             self.touched.insert(before);
         }
         let may_have_room = self.shares.stands() < self.most || !self.closing.is_empty();
-        if !(self.shares.may_stand(far(&ends)) && may_have_room) {
+        let of = far(&ends);
+        let may_stand = self.shares.may_stand(of) || self.shares.has_closing(of);
+        if !(may_stand && may_have_room) {
             return self.stray(ends, terms, syn.reset());
         }
         if !self.shares.may_begin(far(&ends)) {
@@ -265,7 +283,7 @@ impl<K: Ord + Copy> Streams<K> {
         let answered = self.answered.is_some_and(|at| now.since(at) < ANSWERED);
         let size = answered.then(|| self.numbers.proven(now, &ends, it)).flatten();
         let connection = size.and_then(|size| Connection::proven(now, it, (MSS, size)));
-        match connection.filter(|_| self.shares.may_stand(far(&ends)) && self.has_room()) {
+        match connection.filter(|_| self.may_stand(far(&ends)) && self.has_room()) {
             Some(connection) => {
                 self.tally.proven += 1;
                 self.begin(id, Stream::new(ends, connection, terms, false));
@@ -372,7 +390,9 @@ impl<K: Ord + Copy> Streams<K> {
             let before = stream.waiting.own();
             stream.take(id, &mut events);
             self.waiting -= before - stream.waiting.own();
-            stream.gone.map(|at| self.closing.insert((at, id)));
+            if stream.gone.is_some_and(|at| self.closing.insert((at, id))) {
+                self.shares.close(far(&stream.ends));
+            }
             let mut segment = Vec::new();
             let between = (stream.ends.own.ip(), stream.ends.far.ip());
             while stream.connection.next(now, between, &mut segment) {

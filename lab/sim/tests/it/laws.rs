@@ -376,7 +376,8 @@ fn sessions_of_bfd() {
         let ids = [0, 1].map(add).map(|id| id.expect("there is room"));
         (machine, ids)
     };
-    let (_, ids) = made();
+    let (machine, ids) = made();
+    let named = ids.map(|id| machine.summary(id).unwrap().discriminator);
     let input = |random: &mut Random| {
         let which = usize::try_from(random.below(2)).unwrap();
         let id = ids[which];
@@ -399,7 +400,7 @@ fn sessions_of_bfd() {
                     demand: random.chance(0.1),
                     detect_mult: 3,
                     my_discriminator: 7,
-                    your_discriminator: if knows { id.discriminator() } else { 0 },
+                    your_discriminator: if knows { named[which] } else { 0 },
                     desired_min_tx_us: 20_000,
                     required_min_rx_us: 20_000,
                     required_min_echo_rx_us: 0,

@@ -154,3 +154,21 @@ fn a_control_that_begins_anew_knows_that_another_node_served_before() {
     let flow = again.plane.flows().into_iter().find(|it| it.at.port == port).expect("it stands");
     assert_eq!(flow.resume, Some(Snapshot::default()), "it begins ahead");
 }
+
+#[test]
+fn how_far_a_flow_is_at_an_address_that_is_not_known_here_is_missed_and_not_passed_over() {
+    // What is told of a flow, the number of an address and a port, as `pair` writes them.
+    const RESUME: u8 = 6;
+    const ADDRESS: u8 = 7;
+    const PORT: u8 = 8;
+    const SNAPSHOT: u8 = 13;
+    let (mut nodes, _) = talking();
+    assert_eq!(nodes.standby().alarms(), Vec::<String>::new());
+    let mut told = vec![RESUME];
+    replica::field::number(&mut told, ADDRESS, 99);
+    replica::field::number(&mut told, PORT, 20_000);
+    let snapshot = Snapshot::default();
+    replica::field::nested(&mut told, SNAPSHOT, |octets| snapshot.write(octets));
+    mirror(nodes.standby(), Mirrored::Delta(&told));
+    assert_eq!(nodes.standby().alarms(), ["standby-incomplete"]);
+}

@@ -71,6 +71,11 @@ impl Nodes {
             active.settle();
         }
         self.told();
+        // It has applied all.
+        let active = self.active();
+        if let Some(last) = std::mem::take(&mut active.marks).pop() {
+            mirror(active, Mirrored::Followed(Some(last)));
+        }
     }
 
     /// The standby hears what the active one has told since.
@@ -583,10 +588,18 @@ fn what_the_next_one_shows_is_told_by_the_link_of_the_pair_and_is_another_in_eac
     let heir = nodes.active().plane.tokens.heir;
     assert!(heir.is_some() && nodes.active().plane.tokens.own.is_none());
     assert_eq!(nodes.standby().plane.tokens, Tokens::default(), "it takes nothing yet");
-    nodes.dies();
+    nodes.told();
+    nodes.active = 1;
+    mirror(nodes.standby(), Mirrored::Deactivate);
+    mirror(nodes.active(), Mirrored::Activate { is_current: true });
     let next = nodes.active().plane.tokens;
-    assert_eq!(next.own, heir);
-    assert!(next.heir.is_some() && next.heir != heir);
+    assert_eq!((next.own, next.heir), (heir, None), "nobody has it yet who could show it");
+    nodes.syncs();
+    let next = nodes.active().plane.tokens.heir;
+    assert!(next.is_some() && next != heir);
+    // Another one follows, which has not applied it.
+    mirror(nodes.active(), Mirrored::Snapshot(2));
+    assert_eq!(nodes.active().plane.tokens.heir, None);
 }
 
 #[test]

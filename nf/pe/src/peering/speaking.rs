@@ -31,6 +31,8 @@ const ACCEPTED: PortId = PortId(15);
 const CONNECTIONS_MAX: usize = 2 * bgp_stack::config::PEERS_MAX;
 /// What the tables do in one tick at most, in routes: packets are taken between two.
 const WORK_MAX: usize = 20_000;
+/// What a table counts for that has more to tell than it told at once.
+const TELLS: usize = 1_000;
 /// Time for which nobody is told anything beside a forwarder that went on.
 const DEFERRAL_S: u32 = 60;
 
@@ -74,6 +76,8 @@ pub(crate) struct Speaking {
     pub(super) carrier: Carrier,
     /// The tables have something to do.
     has_work: bool,
+    /// The customers' table that works first.
+    turn: u32,
     pub(super) next_hops: Resolver,
     pub(super) fib: Fib,
     pub(super) vrfs: Vrfs,
@@ -157,6 +161,7 @@ impl Speaking {
             own: Own::default(),
             has_news: true,
             has_more: false,
+            turn: GLOBAL,
             function: settings.pe.name.clone(),
             random: seed.random,
             rib,
@@ -466,20 +471,34 @@ impl Speaking {
         for it in self.speakers.values_mut() {
             is_deferring |= it.speaker.is_deferring(now, &mut it.wanted);
         }
-        for (table, it) in &mut self.speakers {
-            let rib = match *table {
-                GLOBAL => Some(&mut self.rib),
-                table => self.vrfs.rib_mut(table),
+        // The global table has its own, customers have one together.
+        let (mut of_core, mut of_customers) = (WORK_MAX, WORK_MAX);
+        let customers = GLOBAL + 1..;
+        let after = self.speakers.range(self.turn.max(GLOBAL + 1)..);
+        let before = self.speakers.range(customers).filter(|it| *it.0 < self.turn);
+        let order = after.chain(before).map(|it| *it.0);
+        let order: Vec<u32> = [GLOBAL].into_iter().chain(order).collect();
+        for table in order {
+            let Some(it) = self.speakers.get_mut(&table) else { continue };
+            let (rib, left) = match table {
+                GLOBAL => (Some(&mut self.rib), &mut of_core),
+                table => (self.vrfs.rib_mut(table), &mut of_customers),
             };
             let Some(rib) = rib else { continue };
-            if !is_deferring {
-                has_work |= rib.work(now, WORK_MAX);
+            if *left == 0 {
+                // The others work first the next time.
+                (has_work, self.turn) = (true, table);
+                break;
+            }
+            if !is_deferring && rib.work_within(now, left) {
+                has_work = true;
+                *left = left.saturating_sub(TELLS);
             }
             while let Some(Sending { peer, bytes, updates }) = rib.next_sending() {
                 it.speaker.send_updates(now, peer, bytes, updates.into(), &mut it.wanted);
             }
             // What went with a customer is chosen by this very work, and other edges hear of it.
-            has_work |= self.vrfs.has_worked(*table);
+            has_work |= self.vrfs.has_worked(table);
         }
         self.has_work = has_work;
         self.has_news = true;

@@ -494,3 +494,51 @@ impl Reading<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bgp::family::RouteDistinguisher;
+    use rib::Bounds;
+
+    #[test]
+    fn tables_that_exchange_their_distinguishers_have_what_the_section_says() {
+        let next_hop = Ipv4Addr::new(192, 0, 2, 1);
+        let (asn, identifier, seed) = (65_000, u32::from(next_hop), 7);
+        let bounds = Bounds::default();
+        let base =
+            rib::Settings { asn, identifier, cluster: identifier, policy: None, seed, bounds };
+        let mut core = Rib::new(base);
+        let of =
+            l3vpn::Settings { asn, identifier, next_hop, policy: None, seed, bounds, wishes: true };
+        let mut vrfs = Vrfs::new(&mut core, of, 1);
+        let wished = |number: u32, distinguisher: u8| Wished {
+            number,
+            name: format!("vpn{number}"),
+            settings: VrfSettings {
+                distinguisher: RouteDistinguisher([0, 0, 0, 1, 0, 0, 0, distinguisher]),
+                import: Vec::new(),
+                export: Vec::new(),
+                label: Label::new(1_000 + u32::from(distinguisher)).expect("twenty bits"),
+                routes_max: 100,
+            },
+            routes: BTreeSet::new(),
+            here: Here::default(),
+            underlay: Underlay::default(),
+        };
+        // As they are said first, exchanged, and each with that of the next one.
+        for tables in [[(1, 1), (2, 2), (3, 3)], [(1, 2), (2, 1), (3, 3)], [(1, 1), (2, 3), (3, 2)]]
+        {
+            let all = tables.map(|(number, distinguisher)| wished(number, distinguisher)).into();
+            vrfs.serve(&mut core, all, Some(next_hop), 1);
+            let said = |it: &VrfSettings| (it.distinguisher.0[7], it.label.number());
+            let mut found: Vec<_> = vrfs.vpn.vrfs().map(|(id, it, _)| (id.0, said(it))).collect();
+            found.sort_unstable();
+            let want = tables.map(|(number, it)| (number, (it, 1_000 + u32::from(it))));
+            assert_eq!(found, want);
+            assert!(vrfs.tables.iter().all(|(number, it)| {
+                want.contains(&(*number, ((it.label - 1_000) as u8, it.label)))
+            }));
+        }
+    }
+}

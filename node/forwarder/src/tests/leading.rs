@@ -23,10 +23,10 @@ fn led(socket: &Path, keys: Option<&Keys>, epoch: u64) -> (Control, Result<(), S
     (control, answer)
 }
 
-fn channel(socket: &Path, keys: Option<&Keys>, epoch: u64) -> Far {
+fn channel(socket: &Path, keys: Option<&Keys>, epoch: Option<u64>) -> Far {
     let classes = vec![("other".to_owned(), 100)];
     let (socket, keys) = (socket.to_owned(), keys.cloned());
-    Far::by(&ToPackets { socket, keys, classes, epoch: Some(epoch) })
+    Far::by(&ToPackets { socket, keys, classes, epoch })
 }
 
 /// Why a control is let go.
@@ -72,9 +72,15 @@ fn the_control_of_a_later_epoch_leads_and_programs_of_an_earlier_one_change_noth
         assert_eq!(answer, Err("another control stands and lives".to_owned()));
         let mut plain = Control::connect(&world.socket, keys.cloned()).unwrap();
         let answer = answer_of(&mut plain);
-        assert_eq!(answer, Err("another control stands and lives".to_owned()), "with a key too");
+        let none = Err("epoch 7 leads, and this control is of epoch 0".to_owned());
+        assert_eq!(answer, none, "with a key too");
         assert!(seventh.replies().is_ok());
         drop(seventh);
+        // Nor does one without an epoch come when none stands, or one that uses all of them up.
+        let mut plain = Control::connect(&world.socket, keys.cloned()).unwrap();
+        assert_eq!(answer_of(&mut plain), none);
+        let (_, answer) = led(&world.socket, keys, u64::MAX);
+        assert_eq!(answer, Err(format!("epoch {} is too far ahead of 7", u64::MAX)));
         let (mut again, answer) = led(&world.socket, keys, 7);
         assert_eq!(answer, Ok(()));
         again.stop().unwrap();
@@ -88,20 +94,24 @@ fn packet_channels_are_those_of_the_epoch_that_leads() {
     let keys = key();
     let keys = Some(&keys);
     let mut peer = Peer::meet(&world.memif, 2);
+    let mut plain = channel(&world.socket, keys, None).opens();
     let (_sixth, answer) = led(&world.socket, keys, 6);
     assert_eq!(answer, Ok(()));
+    let none = "epoch 6 leads, and this control is of epoch 0";
+    assert_eq!(plain.ends(), none, "one without an epoch is of nobody who leads");
+    assert_eq!(channel(&world.socket, keys, None).ends(), none);
     assert_eq!(
-        channel(&world.socket, keys, 7).ends(),
+        channel(&world.socket, keys, Some(7)).ends(),
         "epoch 6 leads, and this control is of epoch 7",
         "none before its control"
     );
-    let mut before = channel(&world.socket, keys, 6).opens();
+    let mut before = channel(&world.socket, keys, Some(6)).opens();
     let (mut seventh, answer) = led(&world.socket, keys, 7);
     assert_eq!(answer, Ok(()));
     assert_eq!(before.ends(), "epoch 7 leads, and this control is of epoch 6");
-    let late = channel(&world.socket, keys, 6).ends();
+    let late = channel(&world.socket, keys, Some(6)).ends();
     assert_eq!(late, "epoch 7 leads, and this control is of epoch 6");
-    let mut far = channel(&world.socket, keys, 7).opens();
+    let mut far = channel(&world.socket, keys, Some(7)).opens();
     peer.sends_to([10, 0, 0, 1], 0, 99, 1);
     awaited("the packet", || {
         far.look().unwrap();

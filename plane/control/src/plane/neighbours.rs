@@ -86,9 +86,12 @@ impl Plane {
             && self.gives_way(interface, address)
     }
 
-    /// Whether that is what the system shows that takes this one's place.
-    pub(super) fn is_heir(&self, token: Option<Token>) -> bool {
-        token.is_some() && self.features.iter().any(|feature| feature.heir() == token)
+    /// Whether that is what the system shows that takes this one's place; `None`: it has nothing to
+    /// show.
+    pub(super) fn is_heir(&self, token: Option<Token>) -> Option<bool> {
+        let mut heirs = self.features.iter().filter_map(|feature| feature.heir()).peekable();
+        heirs.peek()?;
+        Some(heirs.any(|heir| Some(heir) == token))
     }
 
     fn has_address(&self, interface: u32, address: IpAddr) -> bool {

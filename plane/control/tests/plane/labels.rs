@@ -4,7 +4,10 @@ use super::world::{Left, World, ethernet, interface, mac, neighbour_mac, program
 use nodes::Program;
 use nodes::header::{checksum, sum, sum_ip4, word};
 use nodes::mpls::entry::Entry;
-use nodes::program::{AS_IT_IS, Class, Hop, Interface, LabelAction, Marking, Push, Tunnel};
+use nodes::program::{
+    AS_IT_IS, Class, Direction, Family, Filter, FilterUse, Hop, Interface, LabelAction, Marking,
+    Match, Push, Rule, Tunnel, Urpf, Verdict,
+};
 
 /// Both interfaces take labels; hop 1 is neighbour 10.0.2.2, hops from 10 are these pushes over it.
 fn with_labels(pushes: &[Push], labels: &[(u32, LabelAction)]) -> World {
@@ -314,15 +317,17 @@ fn an_interface_that_is_not_the_cores_takes_no_label_of_a_service() {
     assert_eq!(world.dropped().get(why), Some(&5));
 }
 
+fn asking(source: &str, destination: &str, port: u16) -> Vec<u8> {
+    let mut packet = udp4(source, destination, 1, 68);
+    packet[22..24].copy_from_slice(&port.to_be_bytes());
+    packet[26..28].copy_from_slice(&[0; 2]);
+    packet
+}
+
 /// A request of LSP ping, and what is alike but none.
 fn echoes() -> [Vec<u8>; 3] {
-    let request = |destination: &str, port: u16| {
-        let mut packet = udp4("10.0.1.2", destination, 1, 68);
-        packet[22..24].copy_from_slice(&port.to_be_bytes());
-        packet[26..28].copy_from_slice(&[0; 2]);
-        packet
-    };
-    [request("127.0.0.1", 3_503), request("127.0.0.1", 3_504), request("10.9.9.9", 3_503)]
+    let of = |destination: &str, port: u16| asking("10.0.1.2", destination, port);
+    [of("127.0.0.1", 3_503), of("127.0.0.1", 3_504), of("10.9.9.9", 3_503)]
 }
 
 #[test]
@@ -348,6 +353,31 @@ fn what_asks_for_the_end_of_a_path_goes_up_where_its_labels_end_and_ldp_is_spoke
     for frame in [&expired, &ethernet(0, 0x0800, &request)] {
         assert_eq!(world.send(0, frame).punted.len(), 0);
     }
+}
+
+#[test]
+fn who_asks_for_the_end_of_a_path_is_a_host_that_filters_and_checks_of_sources_let_pass() {
+    let mut world = with_labels(&[push(&[200])], &[(100, FORWARD(10))]);
+    let asks = |world: &mut World, source: &str| {
+        let packet = asking(source, "127.0.0.1", 3_503);
+        let plain = world.send(0, &ethernet(0, 0x0800, &packet)).punted.len();
+        [plain, world.send(0, &labelled(&[(100, 6, true, 1)], &packet)).punted.len()]
+    };
+    assert_eq!(asks(&mut world, "10.0.2.2"), [1, 1]);
+    for source in ["127.0.0.1", "224.0.0.2", "255.255.255.255", "0.0.0.0", "240.0.0.1"] {
+        assert_eq!(asks(&mut world, source), [0, 0], "{source}");
+    }
+    // A packet below a label that goes on is the far end's to look at.
+    let strict = Interface { mpls: true, urpf: Urpf::Strict, ..interface(1, 0) };
+    world.apply(Program::Interface(strict));
+    assert_eq!(asks(&mut world, "10.0.1.2"), [1, 1]);
+    assert_eq!(asks(&mut world, "10.0.2.2"), [0, 1], "it is behind the other port");
+    let matches = Match { protocols: vec![17], ..Match::default() };
+    let rules = vec![Rule { matches, verdict: Verdict::Deny }];
+    world.apply(Program::Filter(Filter { filter: 5, family: Family::Ip4, rules }));
+    let of_one = FilterUse { interface: 1, direction: Direction::In, filter: 5 };
+    world.apply(Program::FilterUse(of_one));
+    assert_eq!(asks(&mut world, "10.0.1.2"), [0, 1]);
 }
 
 #[test]

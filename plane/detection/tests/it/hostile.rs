@@ -1,6 +1,7 @@
 //! Strangers, forgers and recorders: counted by reason, and no session notices.
 
-use super::world::{World, mac, ms};
+use super::world::{World, item, mac, ms, name, session};
+use detection::program::{Name, Said};
 use std::net::Ipv4Addr;
 
 /// A packet to 10.0.1.1 at the first router, in a frame.
@@ -76,4 +77,56 @@ fn a_flood_of_forged_packets_beside_a_session_of_ten_milliseconds_costs_it_nothi
         world.run(ms(1));
     }
     assert_eq!((world.states(1), world.notice(0).downs), (["Up", "Up"], 0));
+}
+
+/// Two workers; a session by each interface whose packets come to the second one and are for the
+/// first.
+fn two_links() -> World {
+    let mut world = World::new(3, 2);
+    world.watch(1, ms(10));
+    let nobody = Name { interface: 1, address: [10, 0, 1, 77].into() };
+    world.routers[0].say(&item(&Said { name: nobody, ..session(0, 1, ms(10)) }));
+    world.watch(2, ms(10));
+    world.run(ms(4_000));
+    assert_eq!(world.states(2), ["Up", "Up"]);
+    world
+}
+
+#[test]
+fn a_flood_in_a_neighbours_name_takes_no_place_of_what_comes_by_other_links() {
+    let mut world = two_links();
+    for _ in 0..10 {
+        let (now, chance) = (world.now, world.chance() as u32);
+        for n in 0..6_000 {
+            world.routers[0].arrive(1, 0, &forged(PEER, 255, &down(n + 1, chance ^ n)), now);
+        }
+        world.run(ms(10));
+    }
+    assert_eq!((world.states(1), world.states(2)), (["Up"; 2], ["Up"; 2]));
+    assert_eq!(world.routers[0].heard[&name(0, 2)].downs, 0);
+    let dropped = world.routers[0].dropped();
+    assert_eq!(dropped.get("bfd: no room at its worker"), None, "{dropped:?}");
+    assert!(dropped["bfd: policed"] > 59_000, "{dropped:?}");
+    world.run(ms(1_100));
+    let misnamed = world.notice(0).misnamed;
+    assert!((110..=125).contains(&misnamed), "100 at once and 200 a second: {misnamed}");
+}
+
+#[test]
+fn a_neighbour_that_floods_in_its_own_name_has_a_part_of_the_ring() {
+    let mut world = two_links();
+    let [mine, yours] = world.notice(1).discriminators;
+    for _ in 0..10 {
+        let now = world.now;
+        let mut up = down(mine, yours);
+        up[1] = 0xc0;
+        for _ in 0..6_000 {
+            world.routers[0].arrive(1, 0, &forged(PEER, 255, &up), now);
+        }
+        world.run(ms(10));
+    }
+    assert_eq!((world.states(2), world.routers[0].heard[&name(0, 2)].downs), (["Up"; 2], 0));
+    let dropped = world.routers[0].dropped();
+    assert_eq!(dropped.get("bfd: no room at its worker"), None, "{dropped:?}");
+    assert!(dropped["bfd: policed"] > 58_000, "{dropped:?}");
 }

@@ -29,6 +29,22 @@ fn neighbours_at_ten_milliseconds_are_up_and_one_that_falls_silent_is_lost_in_th
 }
 
 #[test]
+fn discriminators_of_one_worker_say_nothing_of_those_of_another() {
+    let mut world = World::new(1, 2);
+    world.watch(1, ms(10));
+    world.watch(2, ms(10));
+    world.run(ms(4_000));
+    let of = |side: usize, interface| {
+        world.routers[side].heard[&name(side, interface)].discriminators[0]
+    };
+    for side in 0..2 {
+        // The first session of each of the two; what differs for certain is in the last five bits.
+        let [one, other] = [of(side, 1), of(side, 2)];
+        assert!(one >> 5 != other >> 5, "{one:#x} {other:#x}");
+    }
+}
+
+#[test]
 fn a_third_of_all_packets_lost_flaps_no_session_of_ten_intervals() {
     let mut world = World::new(2, 2);
     for side in 0..2 {

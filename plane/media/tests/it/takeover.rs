@@ -480,7 +480,7 @@ fn an_address_that_goes_from_node_to_node_is_announced_again_and_given_up_to_who
     world.send(0, &arp([10, 0, 1, 1]));
     let claimed = |out: &[Out]| -> Vec<IpAddr> {
         let claimed = |it: &Out| match it {
-            Out::Claimed { interface: 1, address, is_proved: false, .. } => Some(*address),
+            Out::Claimed { interface: 1, address, is_proved: None, .. } => Some(*address),
             _ => None,
         };
         out.iter().filter_map(claimed).collect()
@@ -538,7 +538,7 @@ fn who_takes_an_address_shows_what_its_forerunner_was_told_of_and_nobody_else_ca
                 Out::Claimed { is_proved, .. } => Some(is_proved),
                 _ => None,
             });
-            assert_eq!(proved.collect::<Vec<_>>(), [is_right]);
+            assert_eq!(proved.collect::<Vec<_>>(), [Some(is_right)]);
         }
     }
 }

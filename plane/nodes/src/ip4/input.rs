@@ -1,5 +1,6 @@
 //! `ip4-input`: the checks of RFC 1812 §5.2.2 and §5.3.7, then the interface's features. What asks
-//! for the end of a path of labels has come there, whatever host it is for (RFC 8029 §4.4).
+//! for the end of a path of labels has come there, whatever host it is for (RFC 8029 §4.4), and
+//! passes the same features.
 
 use crate::arcs::IP4_IN;
 use crate::header::{IP4, checksum, sum, sum_ip4, word};
@@ -8,7 +9,6 @@ use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
 
 const TO_OPTIONS: Edge = Edge(0);
-const TO_LOCAL: Edge = Edge(1);
 
 const SHORT: Reason = Reason(0);
 const VERSION: Reason = Reason(1);
@@ -36,11 +36,11 @@ const REASONS: &[&str] = &[
 pub struct Ip4Input;
 
 /// What most packets are: they go along the arc.
-const ONWARD: Verdict = Verdict::to(Edge(2));
+const ONWARD: Verdict = Verdict::to(Edge(1));
 
 impl Node for Ip4Input {
     fn row(&self) -> Row {
-        Row::of("ip4-input", &["ip4-options", "local"], REASONS)
+        Row::of("ip4-input", &["ip4-options"], REASONS)
     }
 
     fn process(&mut self, batch: &[Slot], cx: &mut Context<'_>) {
@@ -125,7 +125,8 @@ fn explained(meta: &mut Meta, header: &[u8]) -> Verdict {
         () if destination[0] & 0xf0 == 0xe0 => GROUP,
         () if echo::is_request(&header[..usize::from(total)]) => {
             meta.length = total;
-            return Verdict::to(TO_LOCAL);
+            meta.flags |= LINK_SCOPED;
+            return ONWARD;
         }
         () if !is_ordinary(destination[0]) => DESTINATION,
         () => {

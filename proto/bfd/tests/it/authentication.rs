@@ -62,6 +62,29 @@ fn what_was_recorded_is_not_believed_again() {
 }
 
 #[test]
+fn what_was_recorded_of_a_session_that_is_over_brings_none_up() {
+    for kind in [AuthType::MeticulousKeyedSha1, AuthType::KeyedMd5, AuthType::SimplePassword] {
+        let mut field = field(kind);
+        field.run(ms(3_000));
+        assert!(field.are_up());
+        let recorded = field.sides[1].sent.clone();
+        field.loss = [100, 100];
+        field.run(ms(5_000));
+        assert_eq!(field.state(0), State::Down);
+        // As it came, until numbers are forgotten, and again.
+        for (_, octets) in recorded.iter().chain(&recorded) {
+            let received = Received { path: neighbour(0), ttl: 255, octets: octets.clone() };
+            field.step(0, In::Received(received));
+            field.run(ms(40));
+            assert_ne!(field.state(0), State::Up, "{kind:?}");
+        }
+        field.loss = [0, 0];
+        field.run(ms(20_000));
+        assert!(field.are_up(), "{kind:?}: and the neighbour itself is heard");
+    }
+}
+
+#[test]
 fn forged_packets_are_counted_by_their_reasons_and_change_nothing() {
     let mut field = field(AuthType::MeticulousKeyedMd5);
     field.run(ms(3_000));
@@ -94,7 +117,8 @@ fn forged_packets_are_counted_by_their_reasons_and_change_nothing() {
     let mut open = Field::plain(ms(10));
     open.run(ms(3_000));
     let mut octets = good;
-    octets[8..12].copy_from_slice(&open.sides[0].id.discriminator().to_be_bytes());
+    octets[4..8].copy_from_slice(&open.discriminator(1).to_be_bytes());
+    octets[8..12].copy_from_slice(&open.discriminator(0).to_be_bytes());
     open.step(0, In::Received(Received { path: neighbour(0), ttl: 255, octets }));
     assert_eq!(open.sides[0].machine.discarded(Discard::AuthUnexpected), 1);
 }

@@ -79,6 +79,11 @@ impl Field {
         self.sides[side].machine.summary(self.sides[side].id).unwrap().state
     }
 
+    /// Our discriminator of a side's session.
+    pub fn discriminator(&self, side: usize) -> u32 {
+        self.sides[side].machine.summary(self.sides[side].id).unwrap().discriminator
+    }
+
     pub fn are_up(&self) -> bool {
         [0, 1].iter().all(|side| self.state(*side) == State::Up)
     }

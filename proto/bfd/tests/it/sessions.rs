@@ -172,10 +172,12 @@ fn there_are_no_more_sessions_than_may_be_and_one_a_path() {
     assert_eq!(machine.add(Time::ZERO, settings(1)), None, "the same path");
     assert!(machine.add(Time::ZERO, settings(2)).is_some());
     assert_eq!(machine.add(Time::ZERO, settings(3)), None, "the table is full");
+    let named = machine.summary(one).unwrap().discriminator;
+    assert_eq!(machine.named(named), Some(one));
     machine.remove(one, &mut Vec::new());
     let next = machine.add(Time::ZERO, settings(3)).unwrap();
-    assert_ne!(one.discriminator(), next.discriminator());
-    assert_eq!((machine.named(one.discriminator()), machine.len()), (None, 2));
+    assert!(one != next && one.place() == next.place() && machine.summary(one).is_none());
+    assert_eq!((machine.named(named), machine.len()), (None, 2));
     let unknown_keys = SessionSettings { authentication: Some(4), ..settings(9) };
     machine.remove(next, &mut Vec::new());
     assert_eq!(machine.add(Time::ZERO, unknown_keys), None);

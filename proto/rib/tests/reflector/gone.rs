@@ -2,7 +2,8 @@
 
 use crate::world::{Spec, World};
 use bgp::codec::write_attribute;
-use bgp::family::Family;
+use bgp::family::{Family, FamilySet};
+use machine::Time;
 use rib::{Bounds, Kind, PeerId};
 
 const STANDING: u32 = 300;
@@ -123,4 +124,34 @@ fn who_asks_for_everything_again_and_again_is_told_once_and_then_once_more() {
     assert!((600..700).contains(&told), "and once more: {told}");
     assert_eq!(world.rib.deadline(), None, "and that is all");
     world.check(1);
+}
+
+#[test]
+fn tables_that_share_a_budget_take_out_no_more_of_it_together() {
+    let vpn = |number: u32| [&[88, 0, 0, 0xfd, 0xe8, 0, 0, 0, 1][..], &key(number)[1..4]].concat();
+    let mut worlds = [0, 1].map(|_| World::bounded(1, vec![client(false)], Bounds::default()));
+    for world in &mut worlds {
+        world.up(0);
+        for number in 0..100 {
+            world.announce(0, Family::Ipv4Unicast, &key(number), said(number));
+            let (attributes, ..) = said(number);
+            let next_hop = [&[0; 8][..], &[192, 0, 2, 1]].concat();
+            let said = (attributes, next_hop, vec![0, 0x10, 1]);
+            world.announce(0, Family::Vpnv4, &vpn(number << 8), said);
+        }
+        world.settle();
+        world.down(0, FamilySet::EMPTY);
+    }
+    let mut turns = 0;
+    let mut has_more = true;
+    while has_more {
+        let mut left = 30;
+        has_more = false;
+        for world in &mut worlds {
+            has_more |= world.rib.work_within(Time::ZERO, &mut left);
+        }
+        turns += 1;
+        assert!(turns < 20, "of 400 routes in two families of two tables");
+    }
+    assert!(turns >= 400 / 30, "{turns}");
 }

@@ -1,6 +1,7 @@
 //! Neighbours watched by BFD: one that falls silent is lost long before its hellos are missed.
 
 use crate::world::{SECOND, World};
+use detection::program::{Name, Notice};
 use machine::Duration;
 
 #[test]
@@ -49,4 +50,26 @@ fn a_neighbour_without_bfd_is_a_neighbour_all_the_same() {
     world.lines.clear();
     world.configure(0);
     assert_eq!(world.states(0), [("w0".to_owned(), "Full".to_owned())]);
+}
+
+#[test]
+fn who_guesses_what_a_session_is_called_is_told_of_for_a_minute() {
+    let mut world = World::new(5, 2);
+    world.lines = "bfd = { interval_ms = 100, multiplier = 3 }".to_owned();
+    world.wire(false, &[(0, 10), (1, 10)]);
+    world.start_all();
+    world.run(SECOND * 60);
+    let name = Name { interface: 1, address: [10, 0, 0, 2].into() };
+    let mut misnamed = 0;
+    for (a_second, alarms) in [(40, 0), (60, 1), (0, 1)] {
+        for _ in 0..5 {
+            world.run(SECOND);
+            misnamed += a_second;
+            let state = Some(bfd::State::Up);
+            world.hear(0, &name, Notice { state, misnamed, ..Notice::default() });
+        }
+        assert_eq!(world.alarms(0), vec!["bfd-session-guessed"; alarms], "{a_second} a second");
+    }
+    world.run(SECOND * 60);
+    assert_eq!(world.alarms(0), Vec::<String>::new());
 }

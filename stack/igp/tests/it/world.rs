@@ -2,6 +2,7 @@
 
 use crate::watcher::Watcher;
 use dataplane::PacketChannel;
+use detection::program::{Name, Notice};
 use forwarder::ToPackets;
 use igp::config::{Isis, KeyChains, Ospf};
 use igp::ip4::Packet;
@@ -354,6 +355,12 @@ impl World {
             }
         }
         self.now = end;
+    }
+
+    /// The forwarder of a router says how a session of BFD stands.
+    pub fn hear(&mut self, router: usize, name: &Name, notice: Notice) {
+        let now = self.now;
+        self.with(router, |it, out| it.hear(now, name, notice, out));
     }
 
     pub fn at(&self, router: usize) -> &Router {

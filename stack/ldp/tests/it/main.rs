@@ -2,6 +2,7 @@
 //! segments, links that lose them, and time.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod echoes;
 mod section;
 mod sessions;
 mod world;

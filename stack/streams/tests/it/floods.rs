@@ -140,19 +140,46 @@ fn what_waits_for_all_is_bounded_and_whoever_has_most_of_it_is_given_up() {
     assert_eq!(world.ends[0].waiting(), 0);
 }
 
+/// A stranger connects from a port.
+fn connect(world: &mut World, from: (IpAddr, u16)) {
+    let ends = (SocketAddr::from(from), SocketAddr::new(THERE, PORT));
+    world.forge(1, ends, syn(9));
+    let answer = world.last.clone();
+    let answer = Segment::read(&answer).expect("it was answered");
+    let (seq, ack, flags) = (10, answer.seq.wrapping_add(1), Flags::ACK);
+    world.forge(1, ends, Segment { seq, ack, flags, ..syn(9) });
+}
+
+#[test]
+fn connections_that_are_closed_make_way_for_others_of_their_far_end() {
+    let mut world = World::new(17, 0);
+    for number in 0..20_u16 {
+        connect(&mut world, (stranger(1), 5_000 + number));
+        let id = world.told[1].iter().rev().find_map(|it| match it {
+            Event::Accepted(id) => Some(*id),
+            _ => None,
+        });
+        assert_eq!(world.told[1].len(), usize::from(number) + 1, "{:?}", world.told[1]);
+        world.ends[1].close(world.now, id.expect("it stands"));
+        world.run(Duration::ZERO);
+        assert!(world.ends[1].len() <= 4, "it has no more than its share");
+    }
+    // What stands does not, and a SYN alone ends nothing.
+    let mut world = World::new(18, 0);
+    (0..8).for_each(|number| connect(&mut world, (stranger(1), 5_000 + number)));
+    assert_eq!((world.ends[1].len(), world.told[1].len()), (4, 4));
+    world.ends[1].close(world.now, ACCEPTED + 1);
+    world.run(Duration::ZERO);
+    let ends = (SocketAddr::new(stranger(1), 9_000), SocketAddr::new(THERE, PORT));
+    world.forge(1, ends, syn(9));
+    assert!(world.ends[1].ends(ACCEPTED + 1).is_some(), "it is closing yet");
+}
+
 #[test]
 fn connections_that_are_closed_make_way_for_others_before_their_far_end_agrees() {
     let mut world = World::new(15, 0);
-    let connect = |world: &mut World, number: u32| {
-        let ends = (SocketAddr::new(stranger(number), 5_000), SocketAddr::new(THERE, PORT));
-        world.forge(1, ends, syn(9));
-        let answer = world.last.clone();
-        let answer = Segment::read(&answer).expect("it was answered");
-        let (seq, ack, flags) = (10, answer.seq.wrapping_add(1), Flags::ACK);
-        world.forge(1, ends, Segment { seq, ack, flags, ..syn(9) });
-    };
     for number in 0..3 * CONNECTIONS as u32 {
-        connect(&mut world, number);
+        connect(&mut world, (stranger(number), 5_000));
         let id = ACCEPTED + number + 1;
         assert_eq!(world.told[1].last(), Some(&Event::Accepted(id)), "{number}");
         world.ends[1].close(world.now, id);
@@ -161,6 +188,6 @@ fn connections_that_are_closed_make_way_for_others_before_their_far_end_agrees()
     }
     // What stands does not.
     let mut world = World::new(16, 0);
-    (0..2 * CONNECTIONS as u32).for_each(|number| connect(&mut world, number));
+    (0..2 * CONNECTIONS as u32).for_each(|it| connect(&mut world, (stranger(it), 5_000)));
     assert_eq!((world.ends[1].len(), world.told[1].len()), (CONNECTIONS, CONNECTIONS));
 }

@@ -150,7 +150,9 @@ impl Forwarder {
                     }
                 }
                 Out::Item(item) => came.replies.push(Reply::Item(item)),
-                Out::Claimed { interface, address, is_proved: true, .. } if !self.is_controlled => {
+                Out::Claimed { interface, address, is_proved: Some(true), .. }
+                    if !self.is_controlled =>
+                {
                     self.is_taken = true;
                     let _ = self.plane.give_way(interface, address);
                 }
