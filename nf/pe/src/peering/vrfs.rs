@@ -73,7 +73,8 @@ struct Table {
     next_hops: Resolver,
 }
 
-/// A table that takes no further routes of other edges.
+/// A table whose routes reach their limit: some of other edges were refused, or some of its own are
+/// withheld from these.
 pub(crate) struct Full {
     pub(crate) name: String,
     pub(crate) routes: usize,
@@ -279,7 +280,8 @@ impl Vrfs {
         let all = self.vpn.vrfs().filter(|(id, ..)| self.vpn.is_withheld(*id));
         all.filter_map(|(id, settings, counters)| {
             let name = self.tables.get(&id.0)?.name.clone();
-            Some(Full { name, routes_max: settings.routes_max, refused: counters.withheld })
+            let (routes, routes_max) = (self.vpn.prefixes(id), settings.routes_max);
+            Some(Full { name, routes, routes_max, refused: counters.withheld })
         })
     }
 
