@@ -4,8 +4,8 @@
 //!   names its session:  the session ──────────────────┐
 //!   others:             the session → the interface ──┴→ the interface's part of the worker's ring
 //! ```
-//! Who sees no packet of a session does not name it: a flood of such takes nothing of what names it.
-//! Neither takes a place of what comes by other interfaces.
+//! Who sees no packet of a session does not name it: a flood of such takes nothing of what names
+//! it. Neither takes a place of what comes by other interfaces.
 
 use crate::figures::Figures;
 use machine::Time;

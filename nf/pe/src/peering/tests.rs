@@ -406,6 +406,7 @@ impl Edge {
         let section = settings.pe.bgp.clone().expect("it has one");
         let mut dataplane = Dataplane::new(now, settings.launch.clone(), CHANNELS);
         let red = dataplane.numbers_mut().of(Named::Vrf, "red");
+        settings.pe.give_label(&settings.pe.vrf[0], red, dataplane.numbers_mut());
         let channel =
             PacketChannel::new(now, BGP_CHANNEL, ToPackets::of(&settings.launch, Vec::new()));
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
