@@ -25,11 +25,13 @@ const TUPLES_MAX: usize = 0;
 const PICTURES_MAX: usize = 0;
 /// Words of pictures. The terms in their place: policy table, lease, listener, replica, policer,
 /// filter, message, worker, verdict, error, hint.
-const PICTURES: [&str; 33] = [
+const PICTURES: [&str; 35] = [
     "befriend",
     "bury",
     "court",
     "desk",
+    "door",
+    "doors",
     "doorway",
     "doorways",
     "drawer",

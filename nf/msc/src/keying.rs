@@ -13,7 +13,7 @@ use handshake::{Came, Change, Class, Ends, Known, Received};
 use machine::Time;
 use machine::bucket::Bucket;
 use media::program::{CLASS_DTLS, CLASS_STUN, Place};
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use rand_chacha::ChaCha12Rng;
 use runtime::{Effects, PacketRecord, PacketTo};
 use srtp::dtls::{Fingerprint, Hash};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one program before an interface (XDP): the fence's verdict first, then whose a frame is.
 //
-//   not towards a door of ours, or a door that trusts everybody ──→ on
+//   not towards a listener of ours, or a listener that trusts everybody ──→ on
 //   trusted prefix, known source ────────────────────────────────→ on
 //   blacklisted ─────────────────────────────────────────────────→ drop
 //   a segment of a connection that is no SYN ────────────────────→ on
@@ -11,7 +11,7 @@
 //      ─→ owner of the whole interface ─→ the kernel
 //
 // A fence or a port is an owner: a number, and a socket in OWNERS that the kernel takes out when it
-// is closed, however its process ends. Doors of an owner that is gone are none, and its routes too.
+// is closed, however its process ends. Listeners and routes of an owner that is gone are none.
 // A route whose owner has no socket for the queue leads to the kernel.
 //
 // Everything that it goes by is written by src/xdp.rs, filter.rs and xdp/redirect.rs here; names
@@ -55,9 +55,9 @@ enum shared { OF_DATAGRAMS, OF_SYNS, OF_STRAY_SYNS, OF_ECHOES, SHARED };
 // Indices of an owner's `COUNTS`.
 enum count { PASSED, KNOWN, BLACKLISTED, EXCESS, CROWDED, SYNS, ECHOES, COUNTED };
 // Indices of `USED`: what somebody had once, and is looked for since.
-enum used { ANY_DOORS, ANY_ROUTES, USES };
-// Kinds of doors. Values of DOORS, ROUTES and WHOLE: the owner, and a kind in the low octet.
-enum door { POLICED = 1, TRUSTS = 2 };
+enum used { ANY_LISTENERS, ANY_ROUTES, USES };
+// Kinds of listeners. Values of LISTENERS, ROUTES and WHOLE: the owner, a kind in the low octet.
+enum listener { POLICED = 1, TRUSTS = 2 };
 
 struct rate { __u64 interval_ns, span_ns; };
 struct rules {
@@ -87,7 +87,7 @@ HASH(ROUTES, 16384, struct target, __u32);
 // Owners of all that an interface receives.
 HASH(WHOLE, 4096, __u32, __u32);
 // Port and protocol 0: the address itself.
-HASH(DOORS, 65536, struct target, __u32);
+HASH(LISTENERS, 65536, struct target, __u32);
 ARRAY(RULES, OWNERS_MAX, struct rules);
 TABLE(TRUSTED, BPF_MAP_TYPE_LPM_TRIE, 16384, BPF_F_NO_PREALLOC, struct prefix, __u32);
 // Until when a source is known, and until when it is blacklisted, nanoseconds since the start.
@@ -262,34 +262,34 @@ FOLDED int is_used(__u32 what)
 	return used && *used;
 }
 
-// The door that a frame goes to: its own, or the address itself where a port means nothing.
-FOLDED __u32 *door_of(const struct seen *seen, enum shared *shared)
+// The listener that a frame goes to: its own, or the address itself where a port means nothing.
+FOLDED __u32 *listener_of(const struct seen *seen, enum shared *shared)
 {
 	struct target target = seen->target;
 	*shared = OF_DATAGRAMS;
 	if (seen->kind == DATAGRAM || seen->kind == SEGMENT || seen->kind == SYN) {
-		__u32 *door = map_lookup(&DOORS, &target);
+		__u32 *listener = map_lookup(&LISTENERS, &target);
 		if (seen->kind == SYN)
 			*shared = OF_SYNS;
-		if (door || seen->kind != SYN)
-			return door;
+		if (listener || seen->kind != SYN)
+			return listener;
 		*shared = OF_STRAY_SYNS;
 	} else if (seen->kind == ECHO) {
 		*shared = OF_ECHOES;
 	}
 	target.port = 0;
 	target.protocol = 0;
-	return map_lookup(&DOORS, &target);
+	return map_lookup(&LISTENERS, &target);
 }
 
 // Whether the fence lets a frame go on.
 FOLDED int may_pass(const struct seen *seen)
 {
 	enum shared shared;
-	__u32 *door = door_of(seen, &shared);
-	if (!door || (*door & 0xff) != POLICED)
+	__u32 *listener = listener_of(seen, &shared);
+	if (!listener || (*listener & 0xff) != POLICED)
 		return 1;
-	struct source source = { .place = seen->place, .owner = *door >> 8 & (OWNERS_MAX - 1) };
+	struct source source = { .place = seen->place, .owner = *listener >> 8 & (OWNERS_MAX - 1) };
 	__u32 owner = source.owner;
 	struct rules *rules = map_lookup(&RULES, &owner);
 	if (!rules || !map_lookup(&OWNERS, &owner))
@@ -327,12 +327,12 @@ SEC("xdp") int interface(struct xdp_md *frame)
 	struct seen seen = {};
 	__u32 number = frame->ingress_ifindex, queue = frame->rx_queue_index;
 	__u32 owner = 0;
-	int any_doors = is_used(ANY_DOORS), any_routes = is_used(ANY_ROUTES);
-	if (any_doors || any_routes) {
+	int any_listeners = is_used(ANY_LISTENERS), any_routes = is_used(ANY_ROUTES);
+	if (any_listeners || any_routes) {
 		read_frame(&seen, (void *)(long)frame->data, (void *)(long)frame->data_end);
 		seen.target.interface = number;
 	}
-	if (any_doors && seen.kind != OTHER && !may_pass(&seen))
+	if (any_listeners && seen.kind != OTHER && !may_pass(&seen))
 		return XDP_DROP;
 	if (queue >= QUEUES)
 		return XDP_PASS;

@@ -45,7 +45,7 @@ const NAMES: [&str; 12] = [
     "SOCKETS",
     "ROUTES",
     "WHOLE",
-    "DOORS",
+    "LISTENERS",
     "RULES",
     "SHARED_BUCKETS",
     "TRUSTED",

@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use driver::{Interest, Poll};
 use forwarder::ToPackets;
 use machine::{Duration, Time};
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use std::collections::HashMap;
 
 /// Records of a ring that packets to be transcoded may fill: all that it has.

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use machine::bucket::{Bucket, Rate};
 use machine::{Machine as _, Time, Wheel};
 use media::program::{Keys, Place};
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::RngCore as _;
 use srtp::dtls::{Description, Keys as Master, Role as SrtpRole};

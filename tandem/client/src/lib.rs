@@ -9,6 +9,7 @@
 
 mod api;
 mod asked;
+mod bgp;
 mod capture;
 pub mod complete;
 pub mod configuration;
@@ -21,6 +22,7 @@ mod sctp;
 pub use api::{Client, Target, URL_DEFAULT, only};
 pub use asked::{Action, Of, OfPeer, act, alarms, asked, asked_and, counters};
 pub use asked::{function_or_address, pages, site};
+pub use bgp::BgpWords;
 pub use capture::{Capture, capture};
 pub use configuration::ConfigCommand;
 pub use diameter::{DiameterCommand, diameter};

@@ -1,7 +1,6 @@
 //! Route reflectors of a site: their passwords in files, their recordings.
 
 mod exposure;
-mod words;
 
 use super::head::{Head, capture_key};
 use super::{Kind, StartContext, Started, first_changed, passwords, speaker};
@@ -22,7 +21,7 @@ const QUEUE_OCTETS_MAX: usize = 64 << 20;
 
 impl Kind for Rr {
     type Function = rr::Reflector;
-    type Words = words::RrWords;
+    type Words = client::BgpWords;
     const PEERS: Option<(&'static str, &'static str)> = Some(("bgp/summary", "peer"));
 
     fn questions() -> Vec<Question> {

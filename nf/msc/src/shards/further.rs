@@ -9,7 +9,7 @@ use anchor::Local;
 use event::Metrics;
 use handshake::{Came, Change, Ends, Received, What};
 use machine::Time;
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use runtime::{Effects, In, Mirrored, Seed};

@@ -6,7 +6,7 @@ use anchor::{End, Local};
 use core::net::{IpAddr, SocketAddr};
 use handshake::{Change, Class, Known, Received, Sent, What};
 use media::program::{Keys, Place};
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use wire::field::value::{address, each, flag, number, put, put_address, put_socket, socket};
 use wire::field::{bytes, nested};
 use wire::{Cursor, Malformed};

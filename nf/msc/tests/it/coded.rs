@@ -6,7 +6,7 @@ use anchor::Coding;
 use anchor::row::{Event, Load};
 use codec::message::{Message as Said, whole};
 use codec::{Digits, End as Coded, Library, Output, Transcoder};
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use rtp::{Header, Packet};
 
 /// A transcoder as far as its control sees it, with the machine behind it.

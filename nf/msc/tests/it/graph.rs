@@ -2,8 +2,8 @@
 //! packets of the call into its graph.
 
 use super::*;
-use nodes::datagram::Datagram;
 use nodes::program::Item as Told;
+use packet::datagram::Datagram;
 use rtp::{Header, Packet};
 use world::{Left, World as Router, ethernet};
 

@@ -7,7 +7,7 @@ use dtls::{Handshake, In as Told, Out as Wants, Role};
 use machine::Machine as _;
 use media::program::Guard as FlowGuard;
 use msc::PACKET_CHANNEL;
-use nodes::datagram::Datagram;
+use packet::datagram::Datagram;
 use runtime::PacketRecord;
 use srtp::Suite;
 use srtp::dtls::{Description, Fingerprint, Hash, Role as SrtpRole, Setup};

@@ -7,6 +7,7 @@ use crate::header::{IP4, checksum, sum, sum_ip4, word};
 use crate::mpls::echo;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
+use packet::notes;
 
 const TO_OPTIONS: Edge = Edge(0);
 
@@ -69,7 +70,7 @@ impl Node for Ip4Input {
     }
 
     fn trace(&self, packets: &graph::Pool, slot: Slot, note: &mut String) {
-        crate::notes::ip4(packets.bytes(slot), note);
+        notes::ip4(packets.bytes(slot), note);
     }
 }
 

@@ -2,13 +2,13 @@
 //! that is to be done with them: time to live, checksum, rewrite.
 
 use crate::arcs::OUT;
-use crate::flow;
 use crate::header::{ETHERNET, IP4, TYPE_IP4, age_ip4, long, word};
 use crate::hop;
 use crate::icmp::{Message, PROHIBITED, TIME_EXCEEDED, TOO_BIG, UNREACHABLE_HOST, UNREACHABLE_NET};
 use crate::mpls::push;
 use graph::meta::{GROUP_ADDRESSED, LINK_SCOPED, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
+use packet::flow;
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line, REWRITE_MAX};
 use table::lpm::Lookups;

@@ -7,6 +7,7 @@ use crate::header::{IP6, address6, short};
 use crate::view::Shared;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
+use packet::notes;
 use std::net::Ipv6Addr;
 
 const TO_OPTIONS: Verdict = Verdict::to(Edge(0));
@@ -74,7 +75,7 @@ impl Node for Ip6Input {
     }
 
     fn trace(&self, packets: &graph::Pool, slot: Slot, note: &mut String) {
-        crate::notes::ip6(packets.bytes(slot), note);
+        notes::ip6(packets.bytes(slot), note);
     }
 }
 

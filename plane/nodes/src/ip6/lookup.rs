@@ -2,7 +2,6 @@
 //! them: hop limit and rewrite.
 
 use crate::arcs::OUT;
-use crate::flow;
 use crate::header::{IP6, TYPE_IP6, address6};
 use crate::hop;
 use crate::icmp::{
@@ -12,6 +11,7 @@ use crate::ip4::rewrite;
 use crate::mpls::push;
 use graph::meta::{GROUP_ADDRESSED, LINK_LOCAL, LINK_SCOPED, OWN};
 use graph::{Context, Edge, Meta, Node, Reason, Row, Slot, VECTOR_MAX, Verdict};
+use packet::flow;
 use std::sync::Arc;
 use table::hop::{HopLookups, Kind, Line};
 use table::lpm::Lookups;

@@ -13,7 +13,8 @@ pub const IP6: usize = 40;
 
 /// A constant in the 16 bits that packets count their octets by.
 #[inline]
-pub(crate) const fn short(octets: usize) -> u16 {
+#[must_use]
+pub const fn short(octets: usize) -> u16 {
     assert!(octets <= u16::MAX as usize, "packets have 16 bits");
     #[allow(clippy::cast_possible_truncation, reason = "asserted")]
     let octets = octets as u16;

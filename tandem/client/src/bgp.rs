@@ -1,11 +1,13 @@
-//! `tandem ctl bgp`.
+//! `tandem ctl bgp`: of every function that speaks it.
 
+use crate::Words;
+use crate::api::{Client, only};
+use crate::asked::{Action, Of, OfPeer, act, asked, function_or_address};
+use crate::complete::{Name, functions, functions_and_peers, names, peers};
+use crate::exit::Exit;
+use crate::output::{self, Output};
 use clap::{Args, Subcommand};
-use client::complete::{Name, functions, functions_and_peers, names, peers};
-use client::{
-    Action, Client, Exit, Of, OfPeer, Output, Words, act, asked, function_or_address, only, output,
-    query, segment,
-};
+use local::{query, segment};
 use serde_json::{Value, json};
 use show::Listing;
 use show::rr as listings;
@@ -29,7 +31,7 @@ const EMPTY_MAX: u32 = 10_000;
 
 /// The words of what speaks BGP: route reflectors and provider edges.
 #[derive(Debug, Subcommand)]
-pub enum RrWords {
+pub enum BgpWords {
     /// BGP: peers, routes, update groups; without more, a summary of the peers.
     Bgp {
         /// What of it.
@@ -38,7 +40,7 @@ pub enum RrWords {
     },
 }
 
-impl Words for RrWords {
+impl Words for BgpWords {
     fn run(self, client: &Client, form: Output) -> Result<(), Exit> {
         let Self::Bgp { command } = self;
         bgp(
