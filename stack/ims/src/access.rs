@@ -330,6 +330,23 @@ impl Access {
     /// Whether a phone of that flow has an agreement; `None` where none is made.
     #[must_use]
     pub fn has_agreement(&self, flow: &Flow) -> Option<bool> {
+    /// Whether what comes by a port has come by associations: who sends it has the card.
+    pub(crate) fn has_proven(&self, port: PortId) -> bool {
+        self.row(port).is_some_and(|(_, listener)| listener.is_protected)
+    }
+
+    /// The flows by which the function may know a phone of that flow: by datagrams, and by TCP
+    /// inside of ESP. `None`: it came by no associations.
+    pub(crate) fn flows_of(&self, flow: &Flow) -> Option<[Flow; 2]> {
+        let (realm, listener) =
+            self.row(flow.port).filter(|(_, listener)| listener.is_protected)?;
+        let to = |port, transport| Flow::to(port, transport, flow.local, flow.remote);
+        let datagrams =
+            self.rows[realm].protected(listener.ip).map(|it| to(it.port, Transport::Udp));
+        let inside = self.rows[realm].inside(listener.ip).map(|it| to(it.port, Transport::Tcp));
+        Some([datagrams.unwrap_or(*flow), inside.unwrap_or(*flow)])
+    }
+
         self.row(flow.port).filter(|(_, listener)| listener.is_protected)?;
         Some(!self.table.by_identity(self.known_by(flow)).is_empty())
     }

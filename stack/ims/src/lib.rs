@@ -31,6 +31,7 @@ mod charging;
 mod config;
 mod emergency;
 mod explain;
+pub mod identity;
 mod inside;
 mod key_log;
 mod keys;

@@ -4,6 +4,7 @@
 mod bypass;
 mod guest;
 mod hostile;
+mod identity;
 mod inside;
 mod key_log;
 mod live;
