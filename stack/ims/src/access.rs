@@ -7,6 +7,7 @@ use crate::inside::{self, Reading};
 use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
 use crate::metrics::Metric;
+use crate::named::Named;
 use crate::pair::Pair;
 use crate::refusal::Verdict;
 use crate::rewrite;
@@ -65,6 +66,7 @@ pub struct Access {
     pub(crate) secret: u64,
     /// The set by which the message came that is dealt with in this step.
     pub(crate) came: Option<Key>,
+    pub(crate) named: Named,
     /// When the core last sent a challenge without keys.
     pub(crate) keyless: Option<Time>,
     pub(crate) pair: Pair,
@@ -94,6 +96,7 @@ impl Access {
             random,
             secret,
             came: None,
+            named: Named::default(),
             keyless: None,
             pair: Pair::default(),
             text: Vec::new(),
@@ -327,9 +330,6 @@ impl Access {
             && self.table.vacated.at(identity).is_none()
     }
 
-    /// Whether a phone of that flow has an agreement; `None` where none is made.
-    #[must_use]
-    pub fn has_agreement(&self, flow: &Flow) -> Option<bool> {
     /// Whether what comes by a port has come by associations: who sends it has the card.
     pub(crate) fn has_proven(&self, port: PortId) -> bool {
         self.row(port).is_some_and(|(_, listener)| listener.is_protected)
@@ -347,6 +347,9 @@ impl Access {
         Some([datagrams.unwrap_or(*flow), inside.unwrap_or(*flow)])
     }
 
+    /// Whether a phone of that flow has an agreement; `None` where none is made.
+    #[must_use]
+    pub fn has_agreement(&self, flow: &Flow) -> Option<bool> {
         self.row(flow.port).filter(|(_, listener)| listener.is_protected)?;
         Some(!self.table.by_identity(self.known_by(flow)).is_empty())
     }

@@ -37,6 +37,7 @@ mod key_log;
 mod keys;
 mod leaving;
 mod metrics;
+mod named;
 mod pair;
 mod record;
 mod refusal;
