@@ -623,3 +623,21 @@ fn of_several_registrations_of_a_client_that_one_counts_which_has_the_preferred_
         assert_eq!(bench.registrar.binding(key).unwrap().aor(), aor.as_bytes());
     }
 }
+
+#[test]
+fn the_core_knows_an_emergency_registration_by_its_contact_and_it_stands_beside_the_other() {
+    let mut bench = bench();
+    assert_eq!(bench.register(&alice(), &flow(1)), Change::Registered);
+    let contact = "<sip:alice@192.168.1.2:5060;sos>;+g.3gpp.icsi".to_owned();
+    let emergency = Client { contact, call_id: "c2", ..alice() };
+    let pending = bench.forward(&emergency, &flow(1));
+    let sent = bench.to_core(pending);
+    assert!(
+        sent.contains(&format!("@{};sos>;+g.3gpp.icsi", str::from_utf8(CORE).unwrap())),
+        "{sent}"
+    );
+    bench.core(pending, 200, "");
+    assert_eq!(bench.registrar.len(), 2, "of one address of record");
+    let plain = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
+    assert!(!bench.to_core(plain).contains("sos"));
+}
