@@ -641,3 +641,26 @@ fn the_core_knows_an_emergency_registration_by_its_contact_and_it_stands_beside_
     let plain = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
     assert!(!bench.to_core(plain).contains("sos"));
 }
+
+#[test]
+fn a_binding_does_not_end_while_the_core_is_asked_for_it() {
+    for (status, stands) in [(Some(200), true), (Some(403), false), (None, false)] {
+        let mut bench = bench();
+        bench.register(&alice(), &flow(1));
+        bench.pass(29);
+        let pending = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
+        let token = bench.token(pending);
+        assert!(bench.pass(3).is_empty(), "its time is over, and the core has not said");
+        if let Some(status) = status {
+            bench.core(pending, status, "");
+        }
+        let told = bench.answer("alice").contains("Contact: ");
+        assert!(bench.registrar.by_token(token.as_bytes()).is_some(), "{status:?}");
+        assert!(told, "{status:?}");
+        let gone = bench.pass(if status.is_some() { 1 } else { 64 });
+        assert_eq!(
+            (gone.len(), bench.registrar.len()),
+            (usize::from(!stands), usize::from(stands))
+        );
+    }
+}
