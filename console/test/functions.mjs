@@ -1136,6 +1136,7 @@ export function makeSessions(start_us) {
         from: at,
         to: 1 - at,
         transport: 'tcp',
+        tags: '',
         call_id: '',
         leg: 0,
         method,

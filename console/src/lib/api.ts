@@ -948,6 +948,8 @@ export interface TrailMessage {
   from: number;
   to: number;
   transport: string;
+  /** What its agent said of it: inside of ESP its associations; else empty. */
+  tags: string;
   call_id: string;
   leg: number;
   /** Method of a SIP request, name of an M3UA or BGP message. */

@@ -8,7 +8,7 @@ export function asText(detail: TrailDetail): string {
   const parts = detail.messages.map(
     (m) =>
       `--- ${m.n}  ${date(m.at_us)} ${clock(m.at_us)}  ${offset(m.at_us - start)} s  ` +
-      `${host(m.from)} -> ${host(m.to)}  ${m.transport}\n${m.text.replace(/\r\n/g, '\n')}`,
+      `${host(m.from)} -> ${host(m.to)}  ${m.transport}${m.tags ? `, ${m.tags}` : ''}\n${m.text.replace(/\r\n/g, '\n')}`,
   );
   return parts.join('\n');
 }

@@ -24,6 +24,7 @@ function message(
     from,
     to,
     transport: 'udp',
+    tags: '',
     call_id: 'x',
     leg: 0,
     method: 'INVITE',

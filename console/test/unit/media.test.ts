@@ -71,6 +71,7 @@ function message(n: number, at_s: number, method: string): TrailMessage {
     from: 0,
     to: 1,
     transport: 'udp',
+    tags: '',
     call_id: 'x',
     leg: 0,
     method,

@@ -6,11 +6,13 @@ pub fn run(bytes: &[u8]) {
         assert!(walk.count() <= hep::CHUNKS_MAX + 1);
     }
     let Ok(packet) = hep::Packet::parse(bytes) else { return };
-    let short = packet.correlation.len() < 256 && packet.auth_key.len() < 256;
+    let texts = [packet.correlation, packet.auth_key, packet.tags];
+    let short = texts.iter().all(|text| text.len() < 256);
     let mut again = Vec::new();
     packet.write(&mut again);
     let back = hep::Packet::parse(&again).expect("what is written can be read");
     if short && packet.payload.len() < 60_000 {
         assert_eq!((back.payload, back.correlation), (packet.payload, packet.correlation));
+        assert_eq!(hep::tags_of(&again).map_or(&b""[..], |at| &again[at]), packet.tags);
     }
 }

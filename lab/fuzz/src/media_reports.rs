@@ -40,6 +40,7 @@ fn entry(line: &[u8], seconds: u64) -> Read {
         flags: 0,
         source,
         destination: source,
+        tags: Vec::new(),
         payload: line.to_vec(),
     }
 }

@@ -58,6 +58,12 @@ impl Handset {
         self.phone.agreed()
     }
 
+    /// Sets of associations that it has, those of a registration under way with them.
+    #[must_use]
+    pub fn sets(&self) -> u64 {
+        self.esp.count(ipsec::Metric::SetsLive)
+    }
+
     /// Connections of TCP that it has.
     #[must_use]
     pub fn connections(&self) -> usize {

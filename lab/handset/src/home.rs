@@ -38,6 +38,8 @@ struct Card {
     last: Option<Vector>,
     /// The contact that is registered.
     contact: Option<Vec<u8>>,
+    /// What its P-Associated-URI says, where that is not its public identity alone.
+    associated: Option<String>,
 }
 
 /// A home network.
@@ -79,7 +81,8 @@ impl Home {
             let generator = Generator::new(Scheme::Counter, 5, GeneratorState::default());
             let home = aka::Home::new(subscriber.algorithm(), Amf([0x80, 0]), generator);
             let impi = subscriber.impi.clone();
-            (impi, Card { subscriber, home, server: None, last: None, contact: None })
+            let (server, last, contact, associated) = (None, None, None, None);
+            (impi, Card { subscriber, home, server, last, contact, associated })
         };
         Self {
             cards: subscribers.into_iter().map(card).collect(),
@@ -130,6 +133,14 @@ impl Home {
         self.knows_events = on;
     }
 
+    /// What P-Associated-URI says of a subscriber from its next registration on: its implicit set,
+    /// the default identity first, without those that are barred.
+    pub fn associate(&mut self, impi: &str, identities: &str) {
+        if let Some(card) = self.cards.get_mut(impi) {
+            card.associated = Some(identities.to_owned());
+        }
+    }
+
     /// What it has seen.
     #[must_use]
     pub const fn counts(&self) -> HomeCounts {
@@ -140,6 +151,17 @@ impl Home {
     #[must_use]
     pub fn contact(&self, impi: &str) -> Option<&[u8]> {
         self.cards.get(impi)?.contact.as_deref()
+    }
+
+    /// Dies and begins anew: of registrations, of challenges under way and of who has subscribed to
+    /// what it knows nothing more. The numbers of its cards are those of the HSS, which stands.
+    pub fn crash(&mut self) {
+        for card in self.cards.values_mut() {
+            (card.server, card.last, card.contact) = (None, None, None);
+        }
+        self.kept.clear();
+        self.passed.clear();
+        self.notifier = Notifier::default();
     }
 
     /// Forgets the sequence numbers of a subscriber: its card wants to be resynchronised.
@@ -347,10 +369,9 @@ fn accept(
     card.contact = Some(contact.clone());
     notifier.tell(&card.subscriber.impu, Some(&contact), None);
     let expires = header.unwrap_or_else(|| "600".to_owned()).into_bytes();
-    let mut lines = vec![
-        ("Contact", contact),
-        ("P-Associated-URI", format!("<{}>", card.subscriber.impu).into_bytes()),
-    ];
+    let own = || format!("<{}>", card.subscriber.impu);
+    let associated = card.associated.clone().unwrap_or_else(own);
+    let mut lines = vec![("Contact", contact), ("P-Associated-URI", associated.into_bytes())];
     if param.is_none() {
         lines.push(("Expires", expires));
     }

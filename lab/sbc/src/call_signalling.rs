@@ -7,13 +7,15 @@
 //! | search | ramp, bisection, a longer confirmation; a fresh system after each failure |
 //! | Tandem | the B2BUA, one shard, HEP capture on |
 //! | without runs | the same search with `UDP_SEGMENT` and `UDP_GRO` off at both ends (`detail`) |
-//! | IMS-AKA | phones register with AKA, their calls travel in ESP; judged by VoLTE without runs |
+//! | IMS-AKA | phones register with AKA, their calls travel in ESP; judged by VoLTE without runs; |
+//! |         | a full run has three rounds, whose medians count |
 //! | media anchored | every description rewritten, by `[[msc]]` and by rtpengine; no packets |
 //! | peer | Kamailio, dialog-stateful record-routing proxy, one worker a socket, no capture |
 
 mod ims_aka;
 
 use super::measure::{Measured, Plan, highest_rate};
+use super::rounds::rounds;
 use super::topology::{Load, System, Topology};
 use peers::Priority;
 use report::contract::{Options, Outcome, Peer, Row};
@@ -79,7 +81,8 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let table = report.table(NAME).expect("the published table is part of the program and tested");
     let searches = if options.quick { 2 } else { 3 };
     let is_ims = options.wants(ims_aka::NAME);
-    let steps = searches * SCENARIOS.len() as u64 + 2 + searches * u64::from(is_ims);
+    let of_ims = searches * rounds(options.quick) as u64;
+    let steps = searches * SCENARIOS.len() as u64 + 2 + of_ims * u64::from(is_ims);
     let progress = Progress::new(NAME, steps);
     let begun = Instant::now();
     let is_anchored = options.wants(ANCHORED) | options.wants(PART);

@@ -17,6 +17,7 @@ mod measure;
 pub mod overload;
 mod registrants;
 pub mod registration;
+mod rounds;
 pub mod service_assurance;
 pub mod session_capacity;
 mod sipp;

@@ -69,6 +69,8 @@ pub struct End {
     pub(crate) restraint: Restraint,
     /// How long an answered call stands.
     pub hold: Duration,
+    /// How long the message that comes now has waited to be read.
+    pub(crate) waited: Duration,
     /// Calls that run.
     pub live: u64,
     /// What became of calls, where somebody follows them.
@@ -106,6 +108,7 @@ impl End {
             first_generation,
             restraint: Restraint::default(),
             hold: Duration::ZERO,
+            waited: Duration::ZERO,
             live: 0,
             moments: None,
         })
@@ -294,6 +297,7 @@ impl End {
             } else if step.sent_by(self.side) {
                 let at = leg.at;
                 leg.at += 1;
+                leg.in_dialog.due = now;
                 self.enqueue(slot, at);
             } else if step.side == Side::Hop && self.side == Side::Answerer {
                 leg.at += 1;
@@ -306,12 +310,13 @@ impl End {
         }
     }
 
-    /// Ends the hold time of the first call at or behind `slot` that stands; the slot behind it, or
-    /// `None` when no more stand.
-    pub fn hang_up(&mut self, now: Time, slot: u32, tally: &mut Tally) -> Option<u32> {
+    /// Ends the hold time, which was due then, of the first call at or behind `slot` that stands;
+    /// the slot behind it, or `None` when no more stand.
+    pub fn hang_up(&mut self, now: Time, due: Time, slot: u32, tally: &mut Tally) -> Option<u32> {
         let rest = self.legs.get(slot as usize..)?;
         let found = slot + rest.iter().position(|leg| leg.live && leg.holding)? as u32;
         self.advance(now, found, tally);
+        self.legs[found as usize].in_dialog.due = due;
         Some(found + 1)
     }
 
@@ -379,7 +384,10 @@ impl End {
     fn on_time(&mut self, now: Time, slot: u32, tally: &mut Tally) {
         let leg = &mut self.legs[slot as usize];
         if leg.holding {
-            return self.advance(now, slot, tally);
+            let due = leg.due;
+            self.advance(now, slot, tally);
+            self.legs[slot as usize].in_dialog.due = due;
+            return;
         }
         if leg.queued > 0 {
             // An older time that came together with the one that had this message written: the
@@ -475,6 +483,11 @@ impl End {
             self.legs[slot as usize].rseq = crate::script::RSEQ_FIRST + step.reliable_number;
         }
         let leg = &mut self.legs[slot as usize];
+        if let What::Response(200.., method) = step.what
+            && method != Method::Invite
+        {
+            tally.answered_within(now.since(leg.in_dialog.arrived));
+        }
         leg.queued -= 1;
         let again = leg.resending.step as usize == at;
         if awaited && !again && leg.at as usize > at {

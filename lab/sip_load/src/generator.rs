@@ -152,6 +152,8 @@ pub struct Generator {
     trial: Trial,
     subscriber: u32,
     flushed: Time,
+    /// How long the messages that come now have waited to be read.
+    waited: Duration,
     tally: Tally,
     seed: u64,
 }
@@ -181,6 +183,7 @@ impl Generator {
             trial: Trial::default(),
             subscriber: 0,
             flushed: seed.now,
+            waited: Duration::ZERO,
             tally: Tally::default(),
             seed: random,
         })
@@ -213,10 +216,8 @@ impl Generator {
     fn hang_up(&mut self, now: Time) {
         for _ in 0..ARRIVALS_AT_ONCE_MAX {
             let Some((releases, slot)) = &mut self.releases else { return };
-            if releases.due(now).is_none() {
-                return;
-            }
-            match self.caller.hang_up(now, *slot, &mut self.tally) {
+            let Some(due) = releases.due(now) else { return };
+            match self.caller.hang_up(now, due, *slot, &mut self.tally) {
                 Some(next) => *slot = next,
                 None => self.releases = None,
             }
@@ -266,7 +267,10 @@ impl Generator {
         let answers = self.config.answerers.iter().any(|endpoint| endpoint.port == flow.port);
         let end = if answers { &mut self.answerer } else { &mut self.caller };
         match Scan::read(bytes) {
-            Some(scan) => end.receive(now, flow, &scan, out, &mut self.tally),
+            Some(scan) => {
+                end.waited = self.waited;
+                end.receive(now, flow, &scan, out, &mut self.tally);
+            }
             None if bytes.iter().all(u8::is_ascii_whitespace) => {} // keep-alive
             None => {
                 let side = if answers { Side::Answerer } else { Side::Caller };
@@ -300,6 +304,10 @@ impl Function for Generator {
             | In::Work { .. }
             | In::HandedBack { .. } => {}
         }
+    }
+
+    fn waited(&mut self, _now: Time, delay: Duration) {
+        self.waited = delay;
     }
 
     fn tick(&mut self, now: Time, out: &mut Effects) {

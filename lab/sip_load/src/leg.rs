@@ -163,6 +163,15 @@ pub struct RemoteCSeqs {
     pub reinvite: u32,
 }
 
+/// When requests within a dialog should have been sent, and when those of the far end came.
+#[derive(Debug, Clone, Copy)]
+pub struct InDialogTimes {
+    /// The one that waits for its answer: the end of the hold time, or what made it possible.
+    pub due: Time,
+    /// The far end's last one, in the socket.
+    pub arrived: Time,
+}
+
 /// One end of one call. Slots are used again, with their allocations.
 #[derive(Debug)]
 pub struct Leg {
@@ -188,6 +197,8 @@ pub struct Leg {
     pub subscriber: u32,
     /// When the call was due.
     pub scheduled: Time,
+    /// When requests within its dialog were due, and came.
+    pub in_dialog: InDialogTimes,
     /// When the request that waits for its answer was first sent.
     pub sent: Time,
     /// When time acts on this leg.
@@ -222,6 +233,7 @@ impl Leg {
             endpoint: 0,
             subscriber: 0,
             scheduled: Time::ZERO,
+            in_dialog: InDialogTimes { due: Time::ZERO, arrived: Time::ZERO },
             sent: Time::ZERO,
             due: Time::MAX,
             armed: Time::MAX,

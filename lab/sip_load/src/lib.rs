@@ -38,7 +38,7 @@ pub use generator::{Generator, LoadConfig, Trial};
 pub use ladder::{Body, FlowError, Ladder, STEPS_MAX, Side, Step, What};
 pub use phones::{Act, Phones, PhonesConfig};
 pub use registrants::{Registrants, RegistrantsConfig, UNDER_WAY_MAX};
-pub use report::{Cause, Report, Tally, Times, Timing};
+pub use report::{Cause, InDialog, Moments, Report, Tally, Times, Timing};
 pub use scan::Scan;
 pub use search::{Found, Purpose, Search};
 pub use watch::{Became, Moment};

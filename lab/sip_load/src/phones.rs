@@ -297,6 +297,10 @@ impl Function for Phones {
         self.protect(out);
     }
 
+    fn waited(&mut self, now: Time, delay: Duration) {
+        self.generator.waited(now, delay);
+    }
+
     fn tick(&mut self, now: Time, out: &mut Effects) {
         self.fleet.tick(now, out);
         self.settle(now);

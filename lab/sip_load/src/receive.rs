@@ -4,12 +4,13 @@
 use crate::end::End;
 use crate::ladder::{Side, What};
 use crate::leg::repeat;
-use crate::report::{Cause, Tally};
+use crate::report::{Cause, Moments, Tally};
 use crate::scan::{Scan, tag};
 use crate::script::{Voice, names, write_plain_ok};
 use crate::template::Id;
 use crate::watch::Became;
-use machine::Time;
+use machine::narrow::nanos;
+use machine::{Duration, Time};
 use runtime::{Effects, Flow};
 use sip::Method;
 use std::hash::{Hash, Hasher};
@@ -176,8 +177,10 @@ impl End {
             return;
         }
         self.settle(now, slot);
+        let waited = self.waited;
         let leg = &mut self.legs[slot as usize];
         if scan.method != Method::Ack {
+            leg.in_dialog.arrived = before(now, waited);
             leg.remote.last = scan.cseq;
             repeat(&mut leg.repeated.head, scan, None, &[]);
         }
@@ -288,6 +291,15 @@ impl End {
             let begun = if scan.method == Method::Invite { leg.scheduled } else { leg.sent };
             let us = now.since(begun).as_micros() as u64;
             tally.responded(scan.method, us);
+            if scan.method != Method::Invite {
+                let arrived = before(now, self.waited).max(leg.sent);
+                tally.responded_within(&Moments {
+                    due: leg.in_dialog.due,
+                    sent: leg.sent,
+                    arrived,
+                    read: now,
+                });
+            }
             if self.side == Side::Caller && self.ladder.set_up() == Some(at) {
                 tally.set_up(now.since(leg.scheduled).as_micros() as u64);
                 self.note(slot, Became::Answered);
@@ -358,6 +370,11 @@ impl End {
         };
         self.fail(slot, cause, tally, || format!("{status} to {name} with CSeq {cseq}"));
     }
+}
+
+/// That time ago.
+fn before(now: Time, ago: Duration) -> Time {
+    Time::from_nanos(now.as_nanos().saturating_sub(nanos(ago)))
 }
 
 /// Which subscriber is called: the last digits of the request's user part.

@@ -2,6 +2,8 @@
 
 use crate::ladder::Side;
 use hdrhistogram::Histogram;
+use machine::narrow::micros;
+use machine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,6 +60,39 @@ pub struct Times {
     pub max_us: u64,
 }
 
+/// Where the time of requests within dialogs goes; of generator and element under test each does
+/// something on its own core.
+///
+/// ```text
+///  due ── own ── sent ──────────── elsewhere ──────────── arrived ── own ── read
+///                      element │ arrived ── answering ── answer sent │ element
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InDialog {
+    /// From when a request was due to when its final answer was read.
+    pub whole: Times,
+    /// From when it was sent to when the answer arrived in the generator's socket.
+    pub elsewhere: Times,
+    /// The rest of the whole: the generator's own, on the asking side.
+    pub own: Times,
+    /// On the answering side, which is the generator's too and within `elsewhere`: from when a
+    /// request arrived in its socket to when the answer was sent.
+    pub answering: Times,
+}
+
+/// When things happened to a request that has its final answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Moments {
+    /// It should have been sent.
+    pub due: Time,
+    /// It was sent first.
+    pub sent: Time,
+    /// Its answer arrived in the socket.
+    pub arrived: Time,
+    /// The answer was read.
+    pub read: Time,
+}
+
 /// A distribution of times, as it is gathered.
 #[derive(Debug)]
 pub struct Timing(Histogram<u64>);
@@ -84,6 +119,9 @@ impl Timing {
 
 impl Times {
     fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
         let at = |quantile| histogram.value_at_quantile(quantile);
         Self {
             count: histogram.len(),
@@ -157,6 +195,9 @@ pub struct Report {
     pub refusal: Times,
     /// From a request to its final answer, by method.
     pub responses: BTreeMap<String, Times>,
+    /// Where the time of requests within dialogs goes.
+    #[serde(default)]
+    pub in_dialog: InDialog,
 }
 
 impl Report {
@@ -181,6 +222,8 @@ pub struct Tally {
     setup: Timing,
     refusal: Timing,
     responses: Vec<(sip::Method, Timing)>,
+    /// As in [`InDialog`].
+    in_dialog: [Timing; 4],
 }
 
 impl Tally {
@@ -215,12 +258,31 @@ impl Tally {
         self.responses.push((method, times));
     }
 
+    /// A request within a dialog was answered for good.
+    pub fn responded_within(&mut self, at: &Moments) {
+        let whole = at.read.since(at.due);
+        let elsewhere = at.arrived.since(at.sent);
+        let own = whole.saturating_sub(elsewhere);
+        for (timing, time) in self.in_dialog.iter_mut().zip([whole, elsewhere, own]) {
+            timing.record(micros(time));
+        }
+    }
+
+    /// A request within a dialog got its final answer, so long after it had arrived.
+    pub fn answered_within(&mut self, time: Duration) {
+        self.in_dialog[3].record(micros(time));
+    }
+
     /// The report with its quantiles.
     #[must_use]
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
         report.setup = self.setup.times();
         report.refusal = self.refusal.times();
+        let [whole, elsewhere, own, answering] = &self.in_dialog;
+        let [whole, elsewhere, own, answering] =
+            [whole, elsewhere, own, answering].map(Timing::times);
+        report.in_dialog = InDialog { whole, elsewhere, own, answering };
         let responses = self.responses.iter();
         report.responses =
             responses.map(|(m, times)| (m.name().to_owned(), times.times())).collect();

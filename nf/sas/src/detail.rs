@@ -40,6 +40,8 @@ pub struct Read {
     /// As [`Entry`].
     pub destination: SocketAddr,
     /// As [`Entry`].
+    pub tags: Vec<u8>,
+    /// As [`Entry`].
     pub payload: Vec<u8>,
 }
 
@@ -48,6 +50,12 @@ impl Read {
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         Entry::decode(bytes).map(|entry| Self::from(&entry))
+    }
+
+    /// Its tags as one line of text.
+    #[must_use]
+    pub fn said(&self) -> String {
+        printable(&self.tags).replace(char::is_control, " ")
     }
 }
 
@@ -60,6 +68,7 @@ impl From<&Entry<'_>> for Read {
             flags: entry.flags,
             source: entry.source,
             destination: entry.destination,
+            tags: entry.tags.to_vec(),
             payload: entry.payload.to_vec(),
         }
     }
@@ -109,6 +118,9 @@ pub struct MessageView {
     pub to: usize,
     /// `udp`, `tcp`, `tls`, `sctp` or `other`.
     pub transport: &'static str,
+    /// What its agent said of it: of a message inside of ESP the associations that it came or left
+    /// by; empty: nothing.
+    pub tags: String,
     /// Its Call-ID; empty when it is not SIP.
     pub call_id: String,
     /// Index of its Call-ID in the trail's list.
@@ -235,6 +247,7 @@ impl<'t> Page<'t> {
             from,
             to,
             transport: transport(entry.protocol),
+            tags: entry.said(),
             call_id: String::new(),
             leg: 0,
             method: None,

@@ -7,6 +7,9 @@ pub const RETRANSMISSION: u8 = 1;
 /// The message could not be parsed as SIP.
 pub const MALFORMED: u8 = 2;
 
+/// In the store: tags stand behind the correlation.
+const TAGGED: u8 = 0x80;
+
 /// A captured message and what is known about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
@@ -26,6 +29,8 @@ pub struct Entry<'a> {
     pub destination: SocketAddr,
     /// What the agent said belongs together; kept so that a trail can be taken up again.
     pub correlation: &'a [u8],
+    /// What the agent said of it beside that, for people: the associations of ESP that it came by.
+    pub tags: &'a [u8],
     /// The message.
     pub payload: &'a [u8],
 }
@@ -33,16 +38,23 @@ pub struct Entry<'a> {
 const FIXED_BYTES: usize = 16;
 
 impl<'a> Entry<'a> {
-    /// Appends it to `out`. A correlation beyond 255 octets is cut.
+    /// Appends it to `out`. Correlation and tags beyond 255 octets are cut.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let length = u8::try_from(self.correlation.len()).unwrap_or(u8::MAX);
         let correlation = &self.correlation[..usize::from(length)];
         out.extend_from_slice(&self.at_us.to_le_bytes());
-        out.extend_from_slice(&[self.protocol, self.kind, self.flags, length]);
+        let tagged = if self.tags.is_empty() { 0 } else { TAGGED };
+        let flags = self.flags & !TAGGED | tagged;
+        out.extend_from_slice(&[self.protocol, self.kind, flags, length]);
         out.extend_from_slice(&self.capture_id.to_le_bytes());
         push_address(out, self.source);
         push_address(out, self.destination);
         out.extend_from_slice(correlation);
+        if tagged != 0 {
+            let length = u8::try_from(self.tags.len()).unwrap_or(u8::MAX);
+            out.push(length);
+            out.extend_from_slice(&self.tags[..usize::from(length)]);
+        }
         out.extend_from_slice(self.payload);
     }
 
@@ -52,16 +64,24 @@ impl<'a> Entry<'a> {
         let (fixed, rest) = bytes.split_at_checked(FIXED_BYTES)?;
         let (source, rest) = address(rest)?;
         let (destination, rest) = address(rest)?;
-        let (correlation, payload) = rest.split_at_checked(usize::from(fixed[11]))?;
+        let (correlation, rest) = rest.split_at_checked(usize::from(fixed[11]))?;
+        let (tags, payload) = match fixed[10] & TAGGED {
+            0 => (&b""[..], rest),
+            _ => {
+                let (&length, rest) = rest.split_first()?;
+                rest.split_at_checked(usize::from(length))?
+            }
+        };
         Some(Self {
             at_us: u64::from_le_bytes(fixed[..8].try_into().ok()?),
             protocol: fixed[8],
             kind: fixed[9],
-            flags: fixed[10],
+            flags: fixed[10] & !TAGGED,
             capture_id: u32::from_le_bytes(fixed[12..16].try_into().ok()?),
             source,
             destination,
             correlation,
+            tags,
             payload,
         })
     }
@@ -115,13 +135,15 @@ mod tests {
             at_us: u64, protocol: u8, kind: u8, flags: u8, capture_id: u32,
             a in any::<[u8; 4]>(), b in any::<[u8; 16]>(), p: u16, q: u16,
             correlation in prop::collection::vec(any::<u8>(), 0..40),
+            tags in prop::collection::vec(any::<u8>(), 0..40),
             payload in prop::collection::vec(any::<u8>(), 0..200),
             cut in 0usize..100,
         ) {
             let (source, destination) = ((a, p).into(), (b, q).into());
+            let flags = flags & !TAGGED;
             let entry = Entry {
                 at_us, protocol, kind, flags, capture_id, source, destination,
-                correlation: &correlation, payload: &payload,
+                correlation: &correlation, tags: &tags, payload: &payload,
             };
             let mut bytes = Vec::new();
             entry.encode(&mut bytes);

@@ -55,6 +55,7 @@ impl Bench {
             source: payload.source,
             destination: payload.destination,
             correlation: b"",
+            tags: b"",
             payload: &payload.bytes,
         };
         match hep::Packet::parse(&payload.bytes) {
@@ -64,6 +65,7 @@ impl Bench {
                 entry.kind = inner.kind;
                 (entry.source, entry.destination) = (inner.source, inner.destination);
                 (entry.correlation, entry.payload) = (inner.correlation, inner.payload);
+                entry.tags = inner.tags.trim_ascii();
                 self.keep(entry);
             }
             _ => self.keep(entry),

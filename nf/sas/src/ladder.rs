@@ -86,7 +86,9 @@ fn bodies(detail: &Detail, start: u64, out: &mut String) {
         let seconds = message.at_us.saturating_sub(start) as f64 / 1e6;
         let (from, to) = (&detail.hosts[message.from], &detail.hosts[message.to]);
         let _ = write!(out, "\n---- {} at {seconds:.6} s: ", message.n);
-        let _ = writeln!(out, "{} -> {} ({})", from.address, to.address, message.transport);
+        let _ = write!(out, "{} -> {} ({})", from.address, to.address, message.transport);
+        let comma = if message.tags.is_empty() { "" } else { ", " };
+        let _ = writeln!(out, "{comma}{}", message.tags);
         out.push_str(&message.text.replace("\r\n", "\n"));
         if !out.ends_with('\n') {
             out.push('\n');

@@ -4,7 +4,8 @@
 //! IPv4 or IPv6, UDP or TCP with running sequence numbers. Interface 1 has upper PDUs
 //! (`LINKTYPE_WIRESHARK_UPPER_PDU`): what went over TLS, with its addresses and ports as tags, so
 //! that it is shown as the SIP it was and not as broken TLS; M3UA and Diameter, whatever carried
-//! them; and the messages of BGP that an event tells whole.
+//! them; and the messages of BGP that an event tells whole. Of a message inside of ESP there is the
+//! clear text, and its packet's comment names the associations.
 
 use crate::detail::Read;
 use std::collections::HashMap;
@@ -22,35 +23,27 @@ const SEGMENT_BYTES: usize = 60_000;
 #[must_use]
 pub fn write(entries: &[Read]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut section = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
-    section.extend_from_slice(&u64::MAX.to_le_bytes());
-    block(&mut out, 0x0a0d_0d0a, &section);
-    for link in [LINK_RAW, LINK_UPPER_PDU] {
-        let mut interface = link.to_le_bytes().to_vec();
-        interface.extend_from_slice(&[0, 0]);
-        interface.extend_from_slice(&0x0004_0000_u32.to_le_bytes());
-        block(&mut out, 1, &interface);
-    }
+    pcap::pcapng::begin(&mut out, &[LINK_RAW, LINK_UPPER_PDU]);
     let mut streams = HashMap::new();
     for entry in entries {
         match entry.protocol {
             _ if entry.kind == hep::KIND_LOG => {
                 if let Some(message) = session_message(entry) {
-                    packet(&mut out, 1, entry.at_us, &upper_pdu(&message, "bgp"));
+                    packet(&mut out, 1, entry, &upper_pdu(&message, "bgp"));
                 }
             }
             // What an agent read of RTCP is no packet any more.
             _ if entry.kind == hep::KIND_RTCP => {}
             _ if entry.kind == hep::KIND_M3UA => {
-                packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "m3ua"));
+                packet(&mut out, 1, entry, &upper_pdu(entry, "m3ua"));
             }
             // On any port, and whatever carried it.
             _ if entry.kind == hep::KIND_DIAMETER => {
-                packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "diameter"));
+                packet(&mut out, 1, entry, &upper_pdu(entry, "diameter"));
             }
-            hep::TLS => packet(&mut out, 1, entry.at_us, &upper_pdu(entry, "sip")),
+            hep::TLS => packet(&mut out, 1, entry, &upper_pdu(entry, "sip")),
             hep::TCP => segments(&mut out, entry, &mut streams),
-            _ => packet(&mut out, 0, entry.at_us, &udp(entry)),
+            _ => packet(&mut out, 0, entry, &udp(entry)),
         }
     }
     out
@@ -66,32 +59,9 @@ fn four(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// The high and the low 32 bits.
-fn halves(number: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
-    [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes)
-}
-
-fn block(out: &mut Vec<u8>, kind: u32, body: &[u8]) {
-    let padding = body.len().wrapping_neg() & 3;
-    let length = four(body.len() + padding + 12);
-    out.extend_from_slice(&kind.to_le_bytes());
-    out.extend_from_slice(&length.to_le_bytes());
-    out.extend_from_slice(body);
-    out.extend_from_slice(&[0; 3][..padding]);
-    out.extend_from_slice(&length.to_le_bytes());
-}
-
-/// An Enhanced Packet Block; time in microseconds, which is the default resolution.
-fn packet(out: &mut Vec<u8>, interface: u32, at_us: u64, bytes: &[u8]) {
-    let mut body = Vec::with_capacity(bytes.len() + 20);
-    let length = four(bytes.len());
-    let [at_high, at_low] = halves(at_us);
-    for number in [interface, at_high, at_low, length, length] {
-        body.extend_from_slice(&number.to_le_bytes());
-    }
-    body.extend_from_slice(bytes);
-    block(out, 6, &body);
+/// A packet; what the agent said of its message is its comment.
+fn packet(out: &mut Vec<u8>, interface: u32, entry: &Read, bytes: &[u8]) {
+    pcap::pcapng::packet(out, interface, entry.at_us, bytes, &entry.said());
 }
 
 /// Both addresses in one family.
@@ -190,7 +160,7 @@ fn segments(out: &mut Vec<u8>, entry: &Read, streams: &mut HashMap<(SocketAddr, 
         segment.extend_from_slice(&[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]);
         segment.extend_from_slice(payload);
         streams.insert(there, sequence.wrapping_add(four(payload.len())));
-        packet(out, 0, entry.at_us, &ip(entry, hep::TCP, segment, 16));
+        packet(out, 0, entry, &ip(entry, hep::TCP, segment, 16));
     }
 }
 

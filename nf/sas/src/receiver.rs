@@ -76,6 +76,7 @@ impl Receiver {
             source: packet.source,
             destination: packet.destination,
             correlation: packet.correlation,
+            tags: packet.tags.trim_ascii(),
             payload: packet.payload,
         };
         let is_keep_alive = packet.payload.iter().all(|b| matches!(b, b'\r' | b'\n' | 0));

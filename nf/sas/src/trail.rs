@@ -468,6 +468,7 @@ mod tests {
                 source,
                 destination: source,
                 correlation: b"",
+                tags: b"",
                 payload,
             };
             crate::media::take(&mut trail.media, &crate::media::Places::default(), &entry);

@@ -29,7 +29,9 @@ pub(crate) fn unwrapped(
             let mut next = Some(flow);
             while let Some(flow) = next {
                 let text = controller.ims.text();
+                let is_named = name(controller);
                 controller.message(now, flow, &text, out);
+                unname(controller, is_named);
                 controller.ims.reuse(text);
                 next = controller.ims.next_inside(now);
             }
@@ -62,7 +64,9 @@ fn unkeyed(
 /// A message of a realm with IPsec: goes on without its agreement, or is refused.
 pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Effects) {
     let (mut text, mut room) = (Vec::new(), None);
-    match controller.ims.request(at.now, &at.flow, at.message, &mut text) {
+    let verdict = controller.ims.request(at.now, &at.flow, at.message, &mut text);
+    let is_named = name(controller);
+    match verdict {
         Verdict::Passes => controller.changed_by_rules(at, out),
         Verdict::Changed => match Message::parse_in(&mut room, &text) {
             Ok(message) => controller.changed_by_rules(&Arrived { message, ..*at }, out),
@@ -76,6 +80,30 @@ pub(crate) fn agreed(controller: &mut Controller, at: &Arrived<'_>, out: &mut Ef
         }
         Verdict::Dropped => controller.seen(at, None),
     }
+    unname(controller, is_named);
+}
+
+/// Captures say by which associations the message came that is dealt with; whether that was not
+/// known before.
+fn name(controller: &mut Controller) -> bool {
+    let egress = &mut controller.egress;
+    let is_new = egress.tags.is_empty() && egress.capture.is_on();
+    if is_new {
+        controller.ims.write_arrived_by(&mut egress.tags);
+    }
+    is_new
+}
+
+/// It is dealt with.
+fn unname(controller: &mut Controller, is_named: bool) {
+    if is_named {
+        controller.egress.tags.clear();
+    }
+}
+
+/// The ports of whose messages captures say by which associations they leave.
+pub(crate) fn name_ports(controller: &mut Controller) {
+    controller.egress.tagged_later = controller.ims.named_ports().collect();
 }
 
 /// Protects what leaves to phones.
@@ -84,16 +112,22 @@ pub(crate) fn protect(controller: &mut Controller, now: Time, out: &mut Effects)
         return;
     }
     let (ims, shard) = (&mut controller.ims, controller.shard);
+    let (capture, mut number) = (&mut controller.egress.capture, out.diverted());
     let mut handed: Vec<(Flow, Vec<u8>)> = Vec::new();
-    out.divert(|flow, bytes, text| match ims.leaving(now, &flow, bytes, text) {
-        Leaving::Stays => Diverted::Stays,
-        Leaving::Inside | Leaving::Dropped => Diverted::Dropped,
-        // The first shard alone has the raw sockets.
-        Leaving::Instead(to) if shard != 0 && ims.is_raw(to.port) => {
-            handed.push((to, text.clone()));
-            Diverted::Dropped
+    out.divert(|flow, bytes, text| {
+        let leaving = ims.leaving(now, &flow, bytes, text);
+        capture.tag(number, |name| ims.write_left_by(name));
+        number += 1;
+        match leaving {
+            Leaving::Stays => Diverted::Stays,
+            Leaving::Inside | Leaving::Dropped => Diverted::Dropped,
+            // The first shard alone has the raw sockets.
+            Leaving::Instead(to) if shard != 0 && ims.is_raw(to.port) => {
+                handed.push((to, text.clone()));
+                Diverted::Dropped
+            }
+            Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
         }
-        Leaving::Instead(to) => Diverted::Instead { to, in_parts: true },
     });
     let mut inside: Vec<(Flow, Vec<u8>)> = Vec::new();
     ims.leave_inside(now, |to, packet| inside.push((to, packet.to_vec())));

@@ -128,6 +128,7 @@ impl Function for Controller {
         access::protect(self, now, out); // as it was agreed before the change
         self.tell(out); // before it leaves
         self.ims.configure(&config.ims());
+        access::name_ports(self);
         if self.ims.lacks_some() {
             out.ask_for_all();
         }

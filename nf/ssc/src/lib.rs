@@ -147,6 +147,7 @@ impl Controller {
         let mut access = [0; 32];
         random.fill_bytes(&mut access);
         let ims = ims::Access::new(&config.ims(), seed.shard, access, now);
+        egress.tagged_later = ims.named_ports().collect();
         let mut wide = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let [shed_proof, shield_secret, nonces, codes] = [wide(), wide(), wide(), wide()];
         let [relays, merged, shed] = [random.next_u64(), random.next_u64(), random.next_u64()];
@@ -479,9 +480,9 @@ impl Controller {
 
     /// What every step ends with.
     fn finish_step(&mut self, now: Time, out: &mut Effects) {
-        self.egress.capture.flush(now, out);
         self.media.flush(out);
         access::protect(self, now, out);
+        self.egress.capture.flush(now, out); // with the names of associations
         self.tell(out);
     }
 

@@ -456,6 +456,13 @@ impl Effects {
         self.diverted = kept;
     }
 
+    /// How many of the messages that wait [`Effects::divert`] has seen: it goes on with the one of
+    /// that number.
+    #[must_use]
+    pub const fn diverted(&self) -> usize {
+        self.diverted
+    }
+
     /// The message of the last [`Effects::send`]; `None` when that appended nothing: what goes on
     /// with the message must not take another for it.
     #[must_use]

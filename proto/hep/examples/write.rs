@@ -22,6 +22,7 @@ fn main() {
         capture_id: 2001,
         correlation: b"0123456789abcdef",
         auth_key: b"",
+        tags: b"",
         payload: &payload,
     };
     let began = Instant::now();

@@ -4,7 +4,7 @@ use crate::{CHUNKS_MAX, HEADER_BYTES};
 use wire::Malformed;
 
 const SPEC: &str = "EEP rev. 3 §3.2";
-const CHUNK_HEADER_BYTES: usize = 6;
+pub(crate) const CHUNK_HEADER_BYTES: usize = 6;
 
 wire::rows! {
     /// The generic chunks, those of vendor 0.

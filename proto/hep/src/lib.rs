@@ -19,7 +19,7 @@ mod chunk;
 mod packet;
 
 pub use chunk::{Chunk, Chunks, Generic, chunks};
-pub use packet::{Framing, Packet, compressed_payload, frame};
+pub use packet::{Framing, Packet, compressed_payload, frame, tags_of};
 
 /// Largest packet: the length field has 16 bits.
 pub const PACKET_BYTES_MAX: usize = 65_535;

@@ -1,7 +1,8 @@
 //! What a collector needs of a packet, and the fast way to write one.
 
-use crate::chunk::{Chunk, Generic, chunks};
+use crate::chunk::{CHUNK_HEADER_BYTES, Chunk, Generic, chunks};
 use crate::{HEADER_BYTES, PACKET_BYTES_MAX};
+use core::ops::Range;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wire::Malformed;
 
@@ -26,6 +27,8 @@ pub struct Packet<'a> {
     pub correlation: &'a [u8],
     /// The agent's password; empty when it has none.
     pub auth_key: &'a [u8],
+    /// What the agent says of the message beside that (chunk 0x0025); empty: nothing.
+    pub tags: &'a [u8],
     /// The message.
     pub payload: &'a [u8],
 }
@@ -66,6 +69,15 @@ pub fn compressed_payload(bytes: &[u8]) -> Option<&[u8]> {
     walk.find(|c| c.generic() == Some(Generic::CompressedPayload)).map(|c| c.body)
 }
 
+/// Where the tags stand in a packet, for who knows them later than the rest.
+#[must_use]
+pub fn tags_of(bytes: &[u8]) -> Option<Range<usize>> {
+    let mut walk = chunks(bytes).ok()?.flatten();
+    let found = walk.find(|c| c.generic() == Some(Generic::TagValues))?;
+    let start = found.at + CHUNK_HEADER_BYTES;
+    Some(start..start + found.body.len())
+}
+
 impl<'a> Packet<'a> {
     /// Reads a packet. Chunks of vendors and of unknown numbers are skipped; octets after the
     /// packet's length too. A packet without payload has an empty one.
@@ -85,7 +97,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Appends the packet to `out`. A payload beyond what fits into the 16-bit length is cut at
-    /// [`PACKET_BYTES_MAX`]; correlation and key beyond 255 octets as well.
+    /// [`PACKET_BYTES_MAX`]; correlation, key and tags beyond 255 octets as well.
     #[inline]
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -108,6 +120,7 @@ impl<'a> Packet<'a> {
         }
         append(out, Generic::Correlation, cut(self.correlation, 255));
         append(out, Generic::AuthKey, cut(self.auth_key, 255));
+        append(out, Generic::TagValues, cut(self.tags, 255));
         let room = PACKET_BYTES_MAX - (out.len() - start) - 6;
         append(out, Generic::Payload, cut(self.payload, room));
         let length = length(out.len() - start);
@@ -204,6 +217,7 @@ struct Fields<'a> {
     capture_id: u32,
     correlation: &'a [u8],
     auth_key: &'a [u8],
+    tags: &'a [u8],
     payload: &'a [u8],
 }
 
@@ -227,6 +241,7 @@ impl<'a> Fields<'a> {
             Generic::CaptureId => self.capture_id = u32_of(body),
             Generic::Correlation => self.correlation = body,
             Generic::AuthKey => self.auth_key = body,
+            Generic::TagValues => self.tags = body,
             Generic::Payload => self.payload = body,
             _ => {}
         }
@@ -248,6 +263,7 @@ impl<'a> Fields<'a> {
             capture_id: self.capture_id,
             correlation: self.correlation,
             auth_key: self.auth_key,
+            tags: self.tags,
             payload: self.payload,
         })
     }

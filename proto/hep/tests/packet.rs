@@ -105,6 +105,7 @@ fn a_payload_beyond_the_length_field_is_cut_not_wrapped() {
         capture_id: 3,
         correlation: b"c",
         auth_key: b"",
+        tags: b"t",
         payload: &vec![b'x'; 70_000],
     };
     let mut out = Vec::new();
@@ -113,6 +114,7 @@ fn a_payload_beyond_the_length_field_is_cut_not_wrapped() {
     let back = Packet::parse(&out).unwrap();
     assert_eq!(back.destination, "[::ffff:192.0.2.1]:5060".parse::<SocketAddr>().unwrap());
     assert!(back.payload.len() > 65_000);
+    assert_eq!(hep::tags_of(&out).map(|at| &out[at]), Some(&b"t"[..]));
 }
 
 fn address() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
@@ -131,19 +133,22 @@ proptest! {
         numbers in any::<(u8, u32, u32, u8, u32)>(),
         correlation in prop::collection::vec(any::<u8>(), 0..64),
         auth_key in prop::collection::vec(any::<u8>(), 0..32),
+        tags in prop::collection::vec(any::<u8>(), 0..40),
         payload in prop::collection::vec(any::<u8>(), 0..1500),
         before in prop::collection::vec(any::<u8>(), 0..20),
     ) {
         let (protocol, seconds, micros, kind, capture_id) = numbers;
         let packet = Packet {
             protocol, source, destination, seconds, micros, kind, capture_id,
-            correlation: &correlation, auth_key: &auth_key, payload: &payload,
+            correlation: &correlation, auth_key: &auth_key, tags: &tags, payload: &payload,
         };
         let mut out = before.clone();
         packet.write(&mut out);
         let written = &out[before.len()..];
         prop_assert_eq!(frame(written), Framing::Packet(written.len()));
         prop_assert_eq!(Packet::parse(written), Ok(packet));
+        let said = (!tags.is_empty()).then_some(&tags[..]);
+        prop_assert_eq!(hep::tags_of(written).map(|at| &written[at]), said);
         let family = chunks(written).unwrap().flatten()
             .find(|c| c.generic() == Some(Generic::IpFamily)).unwrap();
         prop_assert_eq!(family.body, &[if source.is_ipv4() { 2u8 } else { 10 }][..]);
@@ -159,6 +164,7 @@ proptest! {
             bytes[..6].copy_from_slice(&[b'H', b'E', b'P', b'3', length[0], length[1]]);
         }
         let _ = (Packet::parse(&bytes), frame(&bytes), compressed_payload(&bytes));
+        prop_assert!(hep::tags_of(&bytes).is_none_or(|at| bytes.get(at).is_some()));
         if let Ok(walk) = chunks(&bytes) {
             prop_assert!(walk.count() <= hep::CHUNKS_MAX + 1);
         }

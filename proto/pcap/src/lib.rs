@@ -14,6 +14,8 @@
 #![warn(clippy::cast_possible_truncation)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test says no by panicking"))]
 
+pub mod pcapng;
+
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use machine::narrow;
 use pcap_file::DataLink;

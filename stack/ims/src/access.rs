@@ -7,6 +7,7 @@ use crate::inside::{self, Reading};
 use crate::key_log::KeyLog;
 use crate::keys::{self, Keys};
 use crate::metrics::Metric;
+use crate::named::Named;
 use crate::pair::Pair;
 use crate::refusal::Verdict;
 use crate::rewrite;
@@ -65,6 +66,7 @@ pub struct Access {
     pub(crate) secret: u64,
     /// The set by which the message came that is dealt with in this step.
     pub(crate) came: Option<Key>,
+    pub(crate) named: Named,
     /// When the core last sent a challenge without keys.
     pub(crate) keyless: Option<Time>,
     pub(crate) pair: Pair,
@@ -94,6 +96,7 @@ impl Access {
             random,
             secret,
             came: None,
+            named: Named::default(),
             keyless: None,
             pair: Pair::default(),
             text: Vec::new(),
@@ -325,6 +328,23 @@ impl Access {
         self.row(flow.port).is_some_and(|(_, listener)| listener.is_protected)
             && self.table.by_identity(identity).is_empty()
             && self.table.vacated.at(identity).is_none()
+    }
+
+    /// Whether what comes by a port has come by associations: who sends it has the card.
+    pub(crate) fn has_proven(&self, port: PortId) -> bool {
+        self.row(port).is_some_and(|(_, listener)| listener.is_protected)
+    }
+
+    /// The flows by which the function may know a phone of that flow: by datagrams, and by TCP
+    /// inside of ESP. `None`: it came by no associations.
+    pub(crate) fn flows_of(&self, flow: &Flow) -> Option<[Flow; 2]> {
+        let (realm, listener) =
+            self.row(flow.port).filter(|(_, listener)| listener.is_protected)?;
+        let to = |port, transport| Flow::to(port, transport, flow.local, flow.remote);
+        let datagrams =
+            self.rows[realm].protected(listener.ip).map(|it| to(it.port, Transport::Udp));
+        let inside = self.rows[realm].inside(listener.ip).map(|it| to(it.port, Transport::Tcp));
+        Some([datagrams.unwrap_or(*flow), inside.unwrap_or(*flow)])
     }
 
     /// Whether a phone of that flow has an agreement; `None` where none is made.

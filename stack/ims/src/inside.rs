@@ -139,7 +139,10 @@ pub(crate) fn send(
     let opened = set.and_then(|set| Some((set.associations()?, set.ends()?)));
     let opened = opened.map(|(set, (lane, ends))| (Way { set, lane }, ends));
     let is_sent = opened.is_some_and(|(way, ends)| {
-        access.streams.send(now, &mut access.esp, open.unwrap_or(way), ends, bytes)
+        let way = open.unwrap_or(way);
+        let carries = |key: &Key| access.table.at(*key)?.associations();
+        access.named.left = keys.iter().copied().find(|key| carries(key) == Some(way.set));
+        access.streams.send(now, &mut access.esp, way, ends, bytes)
     });
     access.metrics.add(Metric::NoAssociations, u64::from(!is_sent));
     is_sent

@@ -40,6 +40,7 @@ struct Answer<'a> {
 impl Access {
     /// Takes a message that is about to leave. `out` gets what leaves in its place.
     pub fn leaving(&mut self, now: Time, flow: &Flow, bytes: &[u8], out: &mut Vec<u8>) -> Leaving {
+        self.named.left = None;
         let Some((realm, listener)) = self.row(flow.port) else { return Leaving::Stays };
         let text = rewrite::after_blank_lines(bytes);
         if text.is_empty() || !text.starts_with(b"SIP/") {
@@ -164,6 +165,7 @@ impl Access {
                 false => Leaving::Dropped,
             };
         }
+        self.named.left = set;
         let way = set.and_then(|key| {
             let set = self.table.at(key)?;
             Some((set.associations()?, set.ends()?))

@@ -38,6 +38,9 @@ event::metrics! {
         /// Requests refused because they came in the clear, or before their registration was
         /// accepted (403).
         Unprotected = Counter, "ims_refused_unprotected_total";
+        /// Requests whose P-Preferred-Identity the core has not registered with their phone: it is
+        /// told the default identity.
+        NotRegistered = Counter, "ims_identities_not_registered_total";
         /// Registrations, and emergency calls in the clear, refused because there are as many of
         /// their source or in all as may be.
         OfSource = Counter, "ims_refused_source_total";

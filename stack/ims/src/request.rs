@@ -41,6 +41,7 @@ impl Access {
         message: &Message<'_>,
         out: &mut Vec<u8>,
     ) -> Verdict {
+        self.named.judged = None;
         let Some((realm, listener)) = self.row(flow.port) else { return Verdict::Passes };
         let at = At { now, flow, realm, is_tls: listener.is_tls, message };
         let judged = match listener.is_protected {
@@ -262,6 +263,7 @@ impl Access {
                 (self.agreed(at, &verify)?, Some(verify))
             }
         };
+        self.named.judged = Some(key);
         let Some(set) = self.table.at(key) else { return Ok(Verdict::Dropped) };
         let is_register = method == Method::Register;
         if !is_register && (set.stage.is_under_way() || set.stage == Stage::Ending) {

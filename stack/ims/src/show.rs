@@ -1,9 +1,11 @@
 //! What the management side may see: no keys.
 
 use crate::access::Access;
+use crate::named;
 use ipsec::{Lane, Way};
 use machine::{Duration, Time};
 use question::Condition;
+use runtime::PortId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -76,6 +78,27 @@ fn text(octets: &[u8]) -> String {
 }
 
 impl Access {
+    /// The ports of whose messages captures name the associations.
+    pub fn named_ports(&self) -> impl Iterator<Item = PortId> + '_ {
+        let all = self.rows.iter().flat_map(|row| &row.realm.listeners);
+        all.filter(|it| it.is_protected && it.is_known).map(|it| it.port)
+    }
+
+    /// Appends the name of the associations by which the message came that is dealt with, or by
+    /// which it was judged.
+    pub fn write_arrived_by(&self, out: &mut Vec<u8>) {
+        if let Some(set) = self.came.or(self.named.judged).and_then(|key| self.table.at(key)) {
+            named::write(set, out);
+        }
+    }
+
+    /// Appends that of those by which the last message of [`Access::leaving`] has left.
+    pub fn write_left_by(&self, out: &mut Vec<u8>) {
+        if let Some(set) = self.named.left.and_then(|key| self.table.at(key)) {
+            named::write(set, out);
+        }
+    }
+
     /// A row for each agreement, at most `limit`; of one private identity where one is named, for
     /// which the others are not looked at.
     #[must_use]

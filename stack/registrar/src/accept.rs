@@ -164,6 +164,7 @@ impl Registrar {
         binding.expires = now + seconds(granted_s);
         binding.core_expires = now + seconds(core_s);
         binding.core_refresh = now + seconds(core_s - ahead_s);
+        binding.asked = Time::ZERO;
         self.bindings.arm(key, now + seconds(granted_s));
         self.displace(key, update);
         self.list(key);

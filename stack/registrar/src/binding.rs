@@ -75,6 +75,8 @@ pub struct Binding {
     pub core_expires: Time,
     /// From when on a REGISTER goes to the core again.
     pub core_refresh: Time,
+    /// When the core was asked for it last, while it has not answered; [`Time::ZERO`] otherwise.
+    pub(crate) asked: Time,
 }
 
 impl Default for Binding {
@@ -93,6 +95,7 @@ impl Default for Binding {
             expires: Time::MAX,
             core_expires: Time::MAX,
             core_refresh: Time::MAX,
+            asked: Time::ZERO,
         }
     }
 }

@@ -23,6 +23,7 @@ mod aor;
 mod binding;
 mod config;
 mod dialog_source;
+mod identity;
 mod index;
 mod pending;
 mod refresh;

@@ -13,7 +13,7 @@ use sip_stack::RealmId;
 /// REGISTERs that wait for the core's answer at once.
 pub const PENDING_MAX: u32 = 65_536;
 /// Whatever becomes of the request, after this nobody waits any more (longer than timer F).
-const WAIT: Duration = Duration::from_secs(64);
+pub(crate) const WAIT: Duration = Duration::from_secs(64);
 
 /// A REGISTER on its way.
 #[derive(Debug)]
@@ -79,6 +79,9 @@ impl Registrar {
                 self.abandon(pending);
                 return None;
             };
+            if let Some(binding) = self.bindings.at_mut(key) {
+                binding.asked = now;
+            }
             self.pending.at_mut(pending)?.keys.push(key);
         }
         Some(pending)
@@ -125,7 +128,12 @@ impl Registrar {
         let keys = core::mem::take(&mut record.keys);
         self.pending.give_back(pending);
         for key in keys {
-            if self.bindings.at(key).is_some_and(|binding| !binding.is_active()) {
+            let Some(binding) = self.bindings.at_mut(key) else { continue };
+            if binding.is_active() {
+                binding.asked = Time::ZERO;
+                let expires = binding.expires;
+                self.bindings.arm(key, expires); // it may have waited for the core's word
+            } else {
                 self.bindings.give_back(key);
             }
         }

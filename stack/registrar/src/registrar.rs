@@ -4,7 +4,7 @@ use crate::aor::Aor;
 use crate::binding::{Binding, same_contact};
 use crate::config::Config;
 use crate::index::Index;
-use crate::pending::{PENDING_MAX, Pending};
+use crate::pending::{PENDING_MAX, Pending, WAIT};
 use crate::source::Sources;
 use machine::KeyedHash;
 use machine::identity::{Side, TOKEN_BYTES, Token};
@@ -431,9 +431,15 @@ impl Registrar {
         }
     }
 
-    /// The binding may have been refreshed while it waited for its turn.
+    /// The binding may have been refreshed while it waited for its turn. Where the core is being
+    /// asked, its answer decides: it names the binding, which would be another one after its end.
     fn expired(&mut self, now: Time, key: Key, gone: &mut Vec<Gone>) {
-        if self.bindings.at(key).is_some_and(|binding| binding.expires <= now) {
+        let over = self.bindings.at(key).filter(|binding| binding.expires <= now);
+        let Some(Binding { asked, expires, .. }) = over else { return };
+        let until = (*asked + WAIT).min(*expires + WAIT);
+        if *asked != Time::ZERO && now < until {
+            self.bindings.arm(key, until);
+        } else {
             self.end(key, "it was not refreshed", gone);
         }
     }

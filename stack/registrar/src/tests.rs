@@ -564,3 +564,103 @@ fn when_very_many_bindings_end_at_once_each_tick_takes_its_share() {
     assert_eq!((gone.len(), bench.registrar.len()), (MANY - 1, 1));
     assert_ne!(bench.registrar.deadline(), Some(Time::ZERO));
 }
+
+#[test]
+fn a_sender_is_one_of_the_identities_that_the_core_has_registered_or_the_first_of_them() {
+    const LISTED: &str = "P-Associated-URI: \"Alice\" <sip:alice@example.com>;x=1\r\n\
+        P-Associated-URI: <tel:+49-30-1>\r\nP-Associated-URI: <sip:a.b@example.com;user=phone>\r\n";
+    const DEFAULT: &str = "\"Alice\" <sip:alice@example.com>";
+    const BARRED: &str = "P-Associated-URI: <tel:+49301>, <sip:other@example.com>\r\n";
+    for (more, preferred, identity, is_asked) in [
+        (LISTED, "", DEFAULT, false),
+        (LISTED, "<tel:+49301>", "<tel:+49-30-1>", true),
+        (LISTED, "\"Boss\" <sip:a.b@EXAMPLE.com>", "<sip:a.b@example.com;user=phone>", true),
+        (LISTED, "sip:alice@example.com;user=phone", DEFAULT, true),
+        (LISTED, "<sip:boss@example.com>", DEFAULT, false),
+        (LISTED, "<sip:boss@example.com>|<tel:+49301>", "<tel:+49-30-1>", true),
+        (LISTED, "no address|<sip:A.B@example.com>", DEFAULT, false),
+        (BARRED, "<sip:alice@example.com>", "<tel:+49301>", false),
+        ("P-Associated-URI:\r\n", "<sip:alice@example.com>", "<sip:alice@example.com>", true),
+        ("", "<sip:bob@example.com>", "<sip:alice@example.com>", false),
+    ] {
+        let mut bench = bench();
+        let pending = bench.forward(&alice(), &flow(1));
+        bench.core(pending, 200, more);
+        let values = || preferred.split('|').map(str::as_bytes);
+        let key = bench.registrar.preferring(&[flow(9), flow(1)], values()).unwrap();
+        let mut text = Vec::new();
+        let asked = bench.registrar.binding(key).unwrap().write_identity(values(), &mut text);
+        assert_eq!((&*String::from_utf8(text).unwrap(), asked), (identity, is_asked), "{more}");
+        assert_eq!(bench.registrar.preferring(&[flow(9)], values()), None);
+    }
+}
+
+#[test]
+fn a_number_that_is_registered_alone_is_asserted_as_a_number() {
+    let mut binding = Binding::default();
+    assert!(binding.set_texts([b"+49301", b"<sip:a@10.0.0.1>", b"", b"", b""]));
+    let mut text = Vec::new();
+    assert!(binding.write_identity([&b"<tel:+49-301>"[..]].into_iter(), &mut text));
+    assert_eq!(text, b"<tel:+49301>");
+}
+
+#[test]
+fn of_several_registrations_of_a_client_that_one_counts_which_has_the_preferred_identity() {
+    let mut bench = bench();
+    for (user, call_id) in [("alice", "c1"), ("bob", "c2")] {
+        let pending = bench.forward(&Client { user, call_id, ..alice() }, &flow(1));
+        bench.core(pending, 200, "");
+        bench.pass(1);
+    }
+    for (preferred, aor) in [
+        ("<sip:bob@example.com>", "bob@example.com"),
+        ("<sip:alice@example.com>", "alice@example.com"),
+        ("<sip:carol@example.com>", "alice@example.com"), // who has registered first
+        ("", "alice@example.com"),
+    ] {
+        let values = core::iter::once(preferred.as_bytes());
+        let key = bench.registrar.preferring(&[flow(1)], values).unwrap();
+        assert_eq!(bench.registrar.binding(key).unwrap().aor(), aor.as_bytes());
+    }
+}
+
+#[test]
+fn the_core_knows_an_emergency_registration_by_its_contact_and_it_stands_beside_the_other() {
+    let mut bench = bench();
+    assert_eq!(bench.register(&alice(), &flow(1)), Change::Registered);
+    let contact = "<sip:alice@192.168.1.2:5060;sos>;+g.3gpp.icsi".to_owned();
+    let emergency = Client { contact, call_id: "c2", ..alice() };
+    let pending = bench.forward(&emergency, &flow(1));
+    let sent = bench.to_core(pending);
+    assert!(
+        sent.contains(&format!("@{};sos>;+g.3gpp.icsi", str::from_utf8(CORE).unwrap())),
+        "{sent}"
+    );
+    bench.core(pending, 200, "");
+    assert_eq!(bench.registrar.len(), 2, "of one address of record");
+    let plain = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
+    assert!(!bench.to_core(plain).contains("sos"));
+}
+
+#[test]
+fn a_binding_does_not_end_while_the_core_is_asked_for_it() {
+    for (status, stands) in [(Some(200), true), (Some(403), false), (None, false)] {
+        let mut bench = bench();
+        bench.register(&alice(), &flow(1));
+        bench.pass(29);
+        let pending = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
+        let token = bench.token(pending);
+        assert!(bench.pass(3).is_empty(), "its time is over, and the core has not said");
+        if let Some(status) = status {
+            bench.core(pending, status, "");
+        }
+        let told = bench.answer("alice").contains("Contact: ");
+        assert!(bench.registrar.by_token(token.as_bytes()).is_some(), "{status:?}");
+        assert!(told, "{status:?}");
+        let gone = bench.pass(if status.is_some() { 1 } else { 64 });
+        assert_eq!(
+            (gone.len(), bench.registrar.len()),
+            (usize::from(!stands), usize::from(stands))
+        );
+    }
+}

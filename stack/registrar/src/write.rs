@@ -99,6 +99,10 @@ fn write_core_contact(
     out.extend_from_slice(token);
     out.push(b'@');
     out.extend_from_slice(host);
+    // That it registers for an emergency is the core's to know (TS 24.229 §5.1.6.2).
+    if contact.parse_uri().is_ok_and(|uri| uri.param(b"sos").is_some()) {
+        out.extend_from_slice(b";sos");
+    }
     out.push(b'>');
     write_features(out, contact);
     out.extend_from_slice(b";expires=");

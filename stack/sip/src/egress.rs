@@ -41,6 +41,12 @@ pub struct Egress<F: Metric> {
     draft: Vec<u8>,
     /// A message as the rules for what comes in changed it; empty between steps.
     pub inbox: Vec<u8>,
+    /// What is captured with the message that is dealt with, of the way by which it came; empty:
+    /// nothing.
+    pub tags: Vec<u8>,
+    /// Ports of whose messages the way is known only when they leave: [`Capture::tag`] is told, by
+    /// the number of what is sent.
+    pub tagged_later: Vec<PortId>,
 }
 
 impl<F: Metric> Egress<F> {
@@ -57,6 +63,8 @@ impl<F: Metric> Egress<F> {
             splices: Scratch::default(),
             draft: Vec::new(),
             inbox: Vec::new(),
+            tags: Vec::new(),
+            tagged_later: Vec::new(),
         }
     }
 
@@ -123,7 +131,10 @@ impl<F: Metric> Egress<F> {
         let (source, destination) = (flow.remote, flow.local);
         let protocol = protocol_of(flow.transport);
         let seen = Seen { source, destination, protocol, trail, bytes };
-        self.capture.message(now, &seen, self.tells[0]);
+        match self.tags.is_empty() {
+            true => self.capture.message(now, &seen, self.tells[0]),
+            false => self.capture.message_tagged(now, &seen, &self.tags, self.tells[0]),
+        }
     }
 
     /// Sends what `write` writes. What the rules for what leaves cannot be applied to, or what is
@@ -200,7 +211,12 @@ impl<F: Metric> Egress<F> {
             let (source, destination) = (to.local, to.remote);
             let protocol = protocol_of(to.transport);
             let seen = Seen { source, destination, protocol, trail, bytes };
-            self.capture.message(now, &seen, self.tells[1]);
+            if self.tagged_later.contains(&to.port) {
+                let number = out.len() - 1;
+                self.capture.message_untagged(now, &seen, number, self.tells[1]);
+            } else {
+                self.capture.message(now, &seen, self.tells[1]);
+            }
         }
     }
 

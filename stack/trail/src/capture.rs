@@ -14,6 +14,7 @@ use machine::narrow::at_most;
 use machine::{Duration, Time};
 use overload::ALL;
 use runtime::{Effects, Flow, In, PortId, Transport};
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 /// A batch is sent when it is this long: a write costs about as much as the copy of so many octets,
@@ -23,6 +24,8 @@ const BATCH_BYTES: usize = 48 * 1024;
 const RETRY: Duration = Duration::from_secs(1);
 /// Why packets are shed while the collector is there.
 const MORE_THAN_LEAVES: &str = "packets were shed";
+/// Octets for what is said of a message when more is known; what is not used is space.
+const TAGS_OCTETS: usize = 112;
 /// The alarm stays up this long after the last packet was shed.
 const SHED_SHOWN: Duration = Duration::from_secs(30);
 
@@ -79,6 +82,8 @@ pub struct Capture {
     buffer: Vec<u8>,
     /// Ends of the packets in the buffer; kept only where each goes alone.
     ends: Vec<usize>,
+    /// Packets in the buffer that get their tags later: where those stand, and the packet's number.
+    untagged: VecDeque<(usize, usize)>,
     flush_at: Time,
     /// The connection is down until then.
     down_until: Time,
@@ -107,6 +112,7 @@ impl Capture {
             text: Vec::new(),
             buffer: Vec::new(),
             ends: Vec::new(),
+            untagged: VecDeque::new(),
             flush_at: Time::MAX,
             down_until: Time::ZERO,
             captured: 0,
@@ -153,20 +159,78 @@ impl Capture {
         self.message_of(now, self.kind, seen, tells);
     }
 
+    /// The same of a message of which more is said (chunk 0x0025).
+    pub fn message_tagged(
+        &mut self,
+        now: Time,
+        seen: &Seen<'_>,
+        tags: &[u8],
+        tells: fn(&[u8]) -> bool,
+    ) {
+        self.take(now, self.kind, (seen, tags), tells);
+    }
+
+    /// The same of a message of which more is known in this step: by that number
+    /// [`Capture::tag`] is told.
+    pub fn message_untagged(
+        &mut self,
+        now: Time,
+        seen: &Seen<'_>,
+        number: usize,
+        tells: fn(&[u8]) -> bool,
+    ) {
+        let start = self.buffer.len();
+        if self.take(now, self.kind, (seen, &[b' '; TAGS_OCTETS]), tells)
+            && let Some(at) = hep::tags_of(&self.buffer[start..])
+        {
+            self.untagged.push_back((start + at.start, number));
+        }
+    }
+
+    /// What is said of the message of that number, which `write` writes, if it waits for that; what
+    /// is longer than [`TAGS_OCTETS`] is cut. Numbers rise: those before it are left as they are.
+    pub fn tag(&mut self, number: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        while let Some((at, next)) = self.untagged.front().copied().filter(|it| it.1 <= number) {
+            self.untagged.pop_front();
+            if next == number {
+                let mut text = core::mem::take(&mut self.text);
+                text.clear();
+                write(&mut text);
+                text.truncate(TAGS_OCTETS);
+                self.buffer[at..at + text.len()].copy_from_slice(&text);
+                self.text = text;
+                return;
+            }
+        }
+    }
+
     /// The same of a message of another protocol that the function speaks, by HEP's number.
     pub fn message_of(&mut self, now: Time, kind: u8, seen: &Seen<'_>, tells: fn(&[u8]) -> bool) {
+        self.take(now, kind, (seen, b""), tells);
+    }
+
+    /// Captures a message and what is said of it; whether it was captured.
+    #[inline]
+    fn take(
+        &mut self,
+        now: Time,
+        kind: u8,
+        said: (&Seen<'_>, &[u8]),
+        tells: fn(&[u8]) -> bool,
+    ) -> bool {
+        let (seen, tags) = said;
         if self.settings.flow.is_none() {
-            return;
+            return false;
         }
         let is_whole = self.whole == ALL
             || seen.trail.is_some_and(|t| t % u64::from(ALL) < u64::from(self.whole));
         if !is_whole && !tells(seen.bytes) {
             self.thinned += 1;
-        } else {
-            let trail = seen.trail.map(hex);
-            let correlation = trail.as_ref().map_or(&[][..], |trail| trail.as_slice());
-            self.packet(now, seen, kind, correlation);
+            return false;
         }
+        let trail = seen.trail.map(hex);
+        let correlation = trail.as_ref().map_or(&[][..], |trail| trail.as_slice());
+        self.packet(now, (seen, tags), kind, correlation)
     }
 
     /// Tells what happened on a flow: a JSON object with `event` and the given fields.
@@ -204,17 +268,24 @@ impl Capture {
             trail: None,
             bytes: &text,
         };
-        self.packet(now, &seen, hep::KIND_LOG, correlation);
+        self.packet(now, (&seen, b""), hep::KIND_LOG, correlation);
         self.text = text;
     }
 
-    fn packet(&mut self, now: Time, seen: &Seen<'_>, kind: u8, correlation: &[u8]) {
+    fn packet(
+        &mut self,
+        now: Time,
+        said: (&Seen<'_>, &[u8]),
+        kind: u8,
+        correlation: &[u8],
+    ) -> bool {
+        let (seen, tags) = said;
         let is_down = now < self.down_until;
         if is_down || self.buffer.len() + seen.bytes.len() > self.settings.octets_max {
             self.why = if is_down { self.why } else { MORE_THAN_LEAVES };
             self.shed += 1;
             self.shed_at = now;
-            return;
+            return false;
         }
         if self.buffer.is_empty() {
             self.flush_at = now + self.settings.wait;
@@ -230,6 +301,7 @@ impl Capture {
             capture_id: self.settings.capture_id,
             correlation,
             auth_key: self.settings.key.as_bytes(),
+            tags,
             payload: seen.bytes,
         }
         .write(&mut self.buffer);
@@ -237,6 +309,7 @@ impl Capture {
         if !self.is_stream() {
             self.ends.push(self.buffer.len());
         }
+        true
     }
 
     fn is_stream(&self) -> bool {
@@ -255,6 +328,7 @@ impl Capture {
     /// Sends what waits.
     pub fn flush_all(&mut self, out: &mut Effects) {
         self.flush_at = Time::MAX;
+        self.untagged.clear();
         let Some(flow) = self.settings.flow else { return self.buffer.clear() };
         if flow.transport.is_stream() {
             // Handed over without a copy; the next batch has about the same size.
@@ -393,6 +467,38 @@ mod tests {
         assert!(capture.takes(NOW, &In::Message { flow, bytes: b"?" }));
         assert!(!capture.takes(NOW, &In::Up { flow: Flow::NOWHERE }));
         assert!(!capture.takes(NOW, &In::Drain));
+    }
+
+    #[test]
+    fn what_is_said_of_a_message_at_once_or_later_in_its_step_stands_in_its_packet_alone() {
+        for collector in ["udp:127.0.0.1:9060", "tcp:127.0.0.1:9060"] {
+            let mut capture = Capture::new(hep::KIND_SIP, PORT, settings(collector, "key"));
+            capture.settings.octets_max = 10_000;
+            capture.message(NOW, &seen(b"one"), |_| true);
+            capture.message_tagged(NOW, &seen(b"two"), b"at once", |_| true);
+            capture.message_untagged(NOW, &seen(b"three"), 3, |_| true);
+            capture.message(NOW, &seen(b"four"), |_| true);
+            capture.message_untagged(NOW, &seen(b"five"), 5, |_| true);
+            capture.message_untagged(NOW, &seen(b"six"), 6, |_| true);
+            capture.tag(3, |text| text.extend_from_slice(b"third"));
+            capture.tag(6, |text| text.extend_from_slice(&[b'6'; 300]));
+            capture.tag(7, |_| panic!("no such number waits"));
+            let sent = sent(&mut capture);
+            assert_eq!(sent.len(), if collector.starts_with('u') { 6 } else { 1 });
+            let mut rest = &sent.concat()[..];
+            let mut found = Vec::new();
+            while let hep::Framing::Packet(octets) = hep::frame(rest) {
+                let packet = hep::Packet::parse(&rest[..octets]).expect("a packet");
+                let text = |bytes: &[u8]| String::from_utf8(bytes.trim_ascii().to_vec()).unwrap();
+                found.push(format!("{},{}", text(packet.payload), text(packet.tags)));
+                rest = &rest[octets..];
+            }
+            let sixth = format!("six,{}", "6".repeat(TAGS_OCTETS));
+            assert_eq!(found, ["one,", "two,at once", "three,third", "four,", "five,", &sixth]);
+        }
+        let mut off = Capture::new(hep::KIND_SIP, PORT, Settings::default());
+        off.message_untagged(NOW, &seen(b"one"), 1, |_| true);
+        off.tag(1, |_| panic!("nothing is captured"));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod bypass;
+mod core_and_nat;
 mod guest;
 mod hostile;
+mod identity;
 mod inside;
 mod key_log;
 mod live;

@@ -2,7 +2,7 @@
 //! have no phone.
 
 use crate::world::{PCSCF, Phone, World, section};
-use crate::{hostile, inside, pair, reg_event, seeds};
+use crate::{hostile, identity, inside, pair, reg_event, seeds};
 use handset::{Carrier, Handset, Packet, State};
 use ims::Ipsec;
 use machine::Duration;
@@ -132,6 +132,7 @@ fn every_fact_moves() {
     pair::a_planned_change_loses_nothing();
     inside::a_phone_registers_and_is_called_by_the_connection_that_it_has_opened();
     inside::a_connection_to_a_phone_that_takes_none_fails_and_is_counted();
+    identity::the_core_is_told_an_identity_that_is_registered_whatever_a_phone_says();
     reg_event::well_and_badly(210);
     strange_packets();
     answers_of_the_core();

@@ -8,13 +8,13 @@ use machine::Duration;
 use secagree::Preference;
 use sim::LinkSpec;
 
-fn preferring(first: u64) -> Preference {
+pub fn preferring(first: u64) -> Preference {
     let mut pairs = Preference::usual();
     pairs.pairs = vec![pairs.pairs[first as usize % 4]];
     pairs
 }
 
-fn bad() -> LinkSpec {
+pub fn bad() -> LinkSpec {
     LinkSpec { loss: 0.1, duplicate: 0.05, reorder: 0.1, ..LinkSpec::default() }
 }
 
@@ -29,7 +29,7 @@ fn phones(seed: u64) -> Vec<Phone> {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Registers, calls, is asked, registers again, ends its call; as far as it comes.
-fn scene(world: &mut World) {
+pub fn scene(world: &mut World) {
     for phone in 0..2 {
         world.act(phone, Handset::register);
     }
@@ -55,7 +55,7 @@ fn scene(world: &mut World) {
 }
 
 /// A phone that nobody has answered in time begins anew, as phones do; whether it had to.
-fn registered(world: &mut World, phone: usize) -> bool {
+pub fn registered(world: &mut World, phone: usize) -> bool {
     let mut has_begun = false;
     for _ in 0..6 {
         if world.state(phone) == State::Registered {
@@ -74,7 +74,7 @@ fn registered(world: &mut World, phone: usize) -> bool {
 }
 
 /// What holds of any world that has come to rest.
-fn assert_sound(world: &mut World, what: &str) {
+pub fn assert_sound(world: &mut World, what: &str) {
     for phone in 0..2 {
         registered(world, phone);
         assert!(world.is_agreed(phone), "{what}: phone {phone}: {:?}", world.agreements(false));
@@ -95,6 +95,7 @@ fn assert_sound(world: &mut World, what: &str) {
     for standby in [false, true] {
         assert_eq!(world.agreements(standby), [] as [serde_json::Value; 0], "{what}");
     }
+    assert_eq!((world.sets(), world.bindings()), ((0, 0), 0), "{what}: nothing is left");
     note(world);
 }
 

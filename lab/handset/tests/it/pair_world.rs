@@ -43,6 +43,8 @@ from = "access"
 to = ["scscf"]
 "#;
 
+/// The port of a collector of captures, where a site has one.
+pub const COLLECTOR: u16 = 9_060;
 const ACCESS: [u8; 4] = [192, 0, 2, 1];
 const SDP: &str = "v=0\r\no=- 1 1 IN IP4 10.0.0.1\r\ns=-\r\nc=IN IP4 10.0.0.1\r\nt=0 0\r\n\
     m=audio 6000 RTP/AVP 0\r\n";
@@ -113,9 +115,9 @@ pub struct World {
     /// What the core asks, by Call-ID, until it is answered.
     open: BTreeMap<String, Vec<u8>>,
     /// Numbers that have left: by the set that they left by, index and number.
-    numbers: BTreeSet<(u64, [u8; 8])>,
+    numbers: BTreeSet<(String, [u8; 8])>,
     /// How many packets have left by each set of the active node.
-    counted: BTreeMap<u64, u64>,
+    counted: BTreeMap<String, u64>,
     /// How late the pair's link is, ms, at most.
     lag_ms: u64,
     /// Steps of the active node so far, and after which one it dies.
@@ -127,10 +129,21 @@ pub struct World {
     pub is_current: bool,
     /// Whether the standby is told of no agreement.
     pub lacks_agreements: bool,
+    /// What has come to the core so far, after how much of it the S-CSCF dies, and for how long.
+    pub core_steps: u32,
+    pub core_dies_after: Option<u32>,
+    pub core_dies_for: Duration,
+    core_is_back: Time,
+    /// After which step of the active node the NAT of each phone behind one has moved.
+    pub nats_move_after: Option<u32>,
     /// Phones that spoke in the clear though they were registered.
     pub clear: u32,
     /// The SUBSCRIBE that the core has answered last.
     pub subscribed: Option<String>,
+    /// What has reached the core, but for REGISTER.
+    pub reached: Vec<String>,
+    /// What the collector of captures has got.
+    pub captured: Vec<Vec<u8>>,
     /// What was written to channels.
     pub keys: Vec<u8>,
     /// All deltas of who served.
@@ -179,8 +192,15 @@ impl World {
             loses: false,
             is_current: true,
             lacks_agreements: false,
+            core_steps: 0,
+            core_dies_after: None,
+            core_dies_for: Duration::ZERO,
+            core_is_back: Time::ZERO,
+            nats_move_after: None,
             clear: 0,
             subscribed: None,
+            reached: Vec::new(),
+            captured: Vec::new(),
             keys: Vec::new(),
             told: Vec::new(),
             out: Effects::default(),
@@ -257,6 +277,10 @@ impl World {
         let sends: Vec<_> = out.sends().map(|(flow, bytes)| (flow, bytes.to_vec())).collect();
         assert!(node == self.active || sends.is_empty(), "who stands by says nothing");
         for (flow, bytes) in sends {
+            if flow.remote.port() == COLLECTOR {
+                self.captured.push(bytes);
+                continue;
+            }
             let port = self.ports.iter().find(|it| it.id == flow.port).expect("one of its own");
             if port.listen.ip() != IpAddr::from(ACCESS) {
                 self.later(Duration::from_millis(3), Later::ToCore(bytes));
@@ -286,12 +310,11 @@ impl World {
             row["spi_out"].as_array().unwrap().iter().any(|spi| *spi == index)
         };
         for row in rows.iter().filter(is_of) {
-            let (set, count) = (&row["spi_in"][0], row["packets_out"].as_u64().unwrap());
-            let set = set.as_u64().unwrap();
-            let before = self.counted.entry(set).or_default();
+            let (set, count) = (name(row), row["packets_out"].as_u64().unwrap());
+            let before = self.counted.entry(set.clone()).or_default();
             if *before < count {
                 *before += 1;
-                assert!(self.numbers.insert((set, head)), "{head:x?} twice by {set:#x}");
+                assert!(self.numbers.insert((set.clone(), head)), "{head:x?} twice by {set}");
                 return;
             }
         }
@@ -314,6 +337,9 @@ impl World {
         self.out = out;
         self.collect(self.active);
         self.steps += 1;
+        if self.nats_move_after == Some(self.steps) {
+            self.nats_move();
+        }
         if self.dies_after == Some(self.steps) {
             self.dies();
         }
@@ -330,6 +356,27 @@ impl World {
         self.later(DETECTED, Later::TakesOver);
     }
 
+    /// The S-CSCF dies, and begins anew after a while: registrations, calls and what it was saying
+    /// are lost.
+    fn core_dies(&mut self) {
+        self.home.crash();
+        self.open.clear();
+        self.later.retain(|_, it| !matches!(it, Later::FromCore(_)));
+        self.core_is_back = self.now + self.core_dies_for;
+    }
+
+    /// NATs give their phones other ports, every other time at another address: what is on its way
+    /// to the ones before reaches nobody.
+    pub fn nats_move(&mut self) {
+        for caller in &mut self.callers {
+            if let Some((IpAddr::V4(address), shift)) = &mut caller.phone.nat {
+                let [a, b, c, d] = address.octets();
+                *address = [a, b, c, d ^ u8::from(*shift % 2 == 0)].into();
+                *shift = shift.wrapping_add(101);
+            }
+        }
+    }
+
     /// The operator has the other node serve.
     pub fn switch_over(&mut self) {
         self.mirror(self.active, Mirrored::Deactivate);
@@ -343,9 +390,8 @@ impl World {
             Later::Applied(mark) => self.mirror(self.active, Mirrored::Followed(Some(mark))),
             Later::TakesOver => {
                 self.active = 1 - self.active;
-                let count = |row: &serde_json::Value| {
-                    Some((row["spi_in"][0].as_u64()?, row["packets_out"].as_u64()?))
-                };
+                let count =
+                    |row: &serde_json::Value| Some((name(row), row["packets_out"].as_u64()?));
                 self.counted = self.rows(false).iter().filter_map(count).collect();
                 let is_current = self.is_current;
                 self.mirror(self.active, Mirrored::Activate { is_current });
@@ -359,9 +405,17 @@ impl World {
                     self.later(interval, Later::Again(name, interval * 2));
                 }
             }
+            Later::ToCore(_) if self.now < self.core_is_back => {}
             Later::ToCore(bytes) => {
+                self.core_steps += 1;
+                if self.core_dies_after == Some(self.core_steps) {
+                    return self.core_dies(); // with what has just come
+                }
                 let from = SocketAddr::from(([192, 0, 2, 2], 5_060));
                 let text = String::from_utf8_lossy(&bytes).into_owned();
+                if !text.starts_with("REGISTER ") {
+                    self.reached.push(text.clone());
+                }
                 if text.starts_with("SIP/2.0 2") {
                     self.open.remove(value(&text, "Call-ID"));
                 }
@@ -446,7 +500,7 @@ impl World {
     }
 
     /// A request of a phone in its call.
-    fn request(&self, phone: usize, method: &str, cseq: u32, body: &str) -> String {
+    pub fn request(&self, phone: usize, method: &str, cseq: u32, body: &str) -> String {
         let caller = &self.callers[phone];
         let config = caller.phone.handset.config();
         let (contact, impu) = (caller.phone.handset.contact(), &config.subscriber.impu);
@@ -505,6 +559,11 @@ impl World {
         &self.callers[phone].requests
     }
 
+    /// The address and server port of a phone.
+    pub fn contact(&self, phone: usize) -> SocketAddr {
+        self.callers[phone].phone.handset.contact()
+    }
+
     pub fn state(&self, phone: usize) -> handset::State {
         self.callers[phone].phone.handset.state()
     }
@@ -542,6 +601,11 @@ impl World {
 
     /// The core asks a phone something, once.
     pub fn core_asks(&mut self, phone: usize, number: u32) {
+        self.core_asks_saying(phone, number, "");
+    }
+
+    /// The same, with further lines.
+    pub fn core_asks_saying(&mut self, phone: usize, number: u32, more: &str) {
         let impi = self.callers[phone].phone.handset.config().subscriber.impi.clone();
         let Some(contact) = self.home.contact(&impi) else { return };
         let contact = String::from_utf8_lossy(contact).into_owned();
@@ -550,7 +614,7 @@ impl World {
             "MESSAGE {uri} SIP/2.0\r\n\
              Via: SIP/2.0/UDP 192.0.2.9:5080;branch=z9hG4bKo{number}p{phone}\r\n\
              Max-Forwards: 70\r\nFrom: <sip:core@x>;tag=1\r\nTo: <{uri}>\r\n\
-             Call-ID: o{number}p{phone}\r\nCSeq: 1 MESSAGE\r\nContent-Length: 0\r\n\r\n"
+             Call-ID: o{number}p{phone}\r\nCSeq: 1 MESSAGE\r\n{more}Content-Length: 0\r\n\r\n"
         );
         let name = format!("o{number}p{phone}");
         self.open.insert(name.clone(), text.into_bytes());
@@ -727,10 +791,33 @@ impl World {
         })
     }
 
+    /// Sets of associations that the active node has, and that phones have which are off.
+    pub fn sets(&self) -> (u64, u64) {
+        let cells = self.cells();
+        let samples = cells.iter().flat_map(|it| it.samples());
+        let found = samples.filter(|(row, _)| row.name == "ipsec_sets");
+        let own = found.map(|(_, sample)| match sample {
+            event::Sample::Value(value) => value,
+            _ => 0,
+        });
+        (own.sum(), self.sets_of_phones())
+    }
+
+    /// Sets of phones that have de-registered.
+    fn sets_of_phones(&self) -> u64 {
+        let all = self.callers.iter().map(|it| &it.phone.handset);
+        all.filter(|it| it.state() == handset::State::Off).map(Handset::sets).sum()
+    }
+
     /// The cells of the active node.
     pub fn cells(&self) -> Vec<event::MetricCells> {
         self.nodes[self.active].as_ref().map(|it| it.cells()).unwrap_or_default()
     }
+}
+
+/// A set by its indices and ports: each index alone comes again after a few sets of one slot.
+fn name(row: &serde_json::Value) -> String {
+    format!("{} {} {}", row["spi_in"], row["spi_out"], row["ue_ports"])
 }
 
 /// The value of a header field.

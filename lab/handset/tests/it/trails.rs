@@ -1,10 +1,12 @@
 //! What the trail of a registration is told of its agreements.
 
+use crate::pair_world::{self, COLLECTOR, SITE};
 use crate::world::{Phone, World, section};
 use handset::{Handset, State};
 use machine::Duration;
 use secagree::Preference;
 use sim::LinkSpec;
+use std::collections::BTreeSet;
 
 fn world(seed: u64) -> World {
     let phones = vec![Phone::new(1, None, Preference::usual())];
@@ -91,4 +93,77 @@ fn a_refused_response_and_a_silent_core_are_told_with_their_reasons() {
     assert_ne!(world.phones[0].handset.state(), State::Registered);
     let all = reasons(&mut world);
     assert!(all.iter().any(|why| why.starts_with("the core answered 403")), "{all:?}");
+}
+
+/// The names of the agreements that stand, as captures have them.
+fn agreements(world: &mut pair_world::World) -> Vec<String> {
+    let name = |row: &serde_json::Value| {
+        let [own, ue] = [&row["spi_in"], &row["spi_out"]];
+        let algorithms = row["algorithms"].as_str().unwrap();
+        let (own_c, own_s, ue_c, ue_s) = (&own[1], &own[0], &ue[0], &ue[1]);
+        format!("ESP {algorithms} trans, SPIs in {own_c}/{own_s} out {ue_c}/{ue_s}")
+    };
+    world.agreements(false).iter().map(name).collect()
+}
+
+#[test]
+fn captures_have_the_clear_text_with_the_name_of_the_associations_that_carried_it() {
+    let site = format!("capture = \"udp:192.0.2.8:{COLLECTOR}\"{SITE}");
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(5));
+    let mut world = pair_world::World::of(&site, 1, phones, spec);
+    let second = Duration::from_secs(1);
+    let mut names = BTreeSet::new();
+    for round in 0..2 {
+        world.act(0, |handset, _, _| handset.speak_tcp(round == 1));
+        world.act(0, Handset::register);
+        world.run(second * 2);
+        names.extend(agreements(&mut world));
+        world.core_asks(0, round + 1);
+        world.run(second * 2);
+    }
+    world.act(0, |handset, _, _| handset.speak_tcp(false));
+    world.call(0);
+    world.run(second * 2);
+    world.hang_up(0);
+    world.run(second * 2);
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(names.len(), 2, "two registrations: {names:?}");
+    let (mut found, mut clear) = (BTreeSet::new(), 0);
+    for bytes in &world.captured {
+        let packet = hep::Packet::parse(bytes).expect("a packet");
+        let tags = core::str::from_utf8(packet.tags.trim_ascii()).unwrap();
+        if packet.kind != hep::KIND_SIP {
+            assert_eq!(tags, "", "events name them by themselves");
+            continue;
+        }
+        let text = String::from_utf8_lossy(packet.payload).into_owned();
+        let is_protected = [packet.source, packet.destination].iter().any(|it| it.port() == 5_062);
+        match is_protected {
+            true => {
+                assert!(names.contains(tags), "`{tags}`: {text}");
+                let first = text.split(' ').next().unwrap().to_owned();
+                found.insert((first, packet.source.port() == 5_062, tags));
+            }
+            false => {
+                assert_eq!(tags, "", "{text}");
+                clear += 1;
+            }
+        }
+    }
+    assert!(clear > 10, "{clear} in the clear: those of the core, and the first round");
+    for (method, is_sent) in [
+        ("REGISTER", false),
+        ("SIP/2.0", true),
+        ("INVITE", false),
+        ("ACK", false),
+        ("BYE", false),
+        ("MESSAGE", true),
+        ("SIP/2.0", false),
+    ] {
+        let is_it = |it: &&(String, bool, &str)| it.0 == method && it.1 == is_sent;
+        assert!(found.iter().any(|it| is_it(&it)), "{method} {is_sent}: {found:?}");
+    }
+    let used: BTreeSet<&str> = found.iter().map(|it| it.2).collect();
+    assert_eq!(used, names, "both were used");
 }

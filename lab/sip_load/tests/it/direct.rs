@@ -3,7 +3,9 @@
 use machine::{Duration, Time};
 use runtime::{Effects, Flow, Function, In, PortId, Seed, Transport};
 use sip::{Header, Message, Method, Writer};
-use sip_load::{Cause, Descriptions, Endpoint, Generator, Ladder, LoadConfig, Report, Side, Trial};
+use sip_load::{
+    Cause, Descriptions, Endpoint, Generator, InDialog, Ladder, LoadConfig, Report, Side, Trial,
+};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -22,6 +24,8 @@ struct World {
     count: usize,
     fate: Fate,
     hundreds: bool,
+    /// How long a message has waited in its socket when it is read.
+    waits: Duration,
 }
 
 fn endpoint(port: u16, local: &str, remote: &str) -> Endpoint {
@@ -51,7 +55,8 @@ impl World {
         let now = Time::from_millis(1_000);
         let seed = Seed { shard: 0, shards: 1, random: [7; 32], now };
         let generator = Generator::new(seed, Arc::new(config)).unwrap();
-        Self { generator, now, flying: BTreeMap::new(), count: 0, fate, hundreds: true }
+        let (flying, waits) = (BTreeMap::new(), Duration::ZERO);
+        Self { generator, now, flying, count: 0, fate, hundreds: true, waits }
     }
 
     fn send(&mut self, out: &Effects) {
@@ -100,6 +105,7 @@ impl World {
             if arrival.is_some_and(|at| at <= self.now) {
                 let (_, (flow, bytes)) = self.flying.pop_first().unwrap();
                 let input = In::Message { flow, bytes: &bytes };
+                self.generator.waited(self.now, self.waits);
                 self.generator.step(self.now, input, &mut out);
             } else {
                 self.generator.tick(self.now, &mut out);
@@ -227,6 +233,32 @@ fn set_up_time_counts_from_the_schedule() {
     assert_eq!(report.setup.count, 100);
     assert!((2_000..2_100).contains(&report.setup.p50_us), "{report:?}");
     assert_eq!(report.responses["BYE"].count, 100);
+}
+
+#[test]
+fn the_time_of_requests_within_dialogs_is_told_apart_from_what_the_generator_adds() {
+    let mut world = World::new("SIP", clean());
+    world.waits = Duration::from_micros(400);
+    let report = world.run(Trial { grain: Duration::ZERO, ..trial(100) }, Duration::from_secs(60));
+    let InDialog { whole, elsewhere, own, answering } = report.in_dialog;
+    assert_eq!([whole, elsewhere, own, answering].map(|it| it.count), [100; 4]);
+    assert!((2_000..2_100).contains(&whole.p50_us), "{report:?}");
+    assert!((1_600..1_700).contains(&elsewhere.p50_us), "{report:?}");
+    assert!((400..500).contains(&own.p50_us), "{report:?}");
+    assert!((400..500).contains(&answering.p50_us), "{report:?}");
+}
+
+#[test]
+fn a_generator_that_is_late_is_late_itself() {
+    let mut world = World::new("SIP", clean());
+    let hold = Duration::from_secs(1_000);
+    world.run(Trial { hold, grain: Duration::ZERO, ..trial(100) }, Duration::from_secs(5));
+    world.generator.release(world.now, 1_000.0);
+    world.now += Duration::from_millis(90);
+    let InDialog { whole, elsewhere, own, .. } = world.go_on(Duration::from_secs(5)).in_dialog;
+    assert_eq!(whole.count, 100);
+    assert!(own.max_us > 80_000 && whole.max_us > 80_000, "{own:?}");
+    assert!((2_000..2_100).contains(&elsewhere.max_us), "{elsewhere:?}");
 }
 
 #[test]

@@ -131,6 +131,7 @@ pub fn of_entries(entries: &[Read]) -> Vec<Stream> {
             source: entry.source,
             destination: entry.destination,
             correlation: b"",
+            tags: b"",
             payload: &entry.payload,
         };
         take(&mut streams, &Places::default(), &entry);

@@ -127,6 +127,31 @@ fn a_pcapng_is_what_tshark_reads_and_what_we_read_back() {
     }
 }
 
+#[test]
+fn a_message_inside_of_esp_names_its_associations_in_pages_texts_and_files() {
+    const NAME: &str = "ESP null/aes-gcm trans, SPIs in 257/258 out 1000/1001";
+    let directory = tempfile::tempdir().unwrap();
+    for (protocol, name) in [(hep::UDP, "udp"), (hep::TCP, "tcp")] {
+        let mut bench = Bench::new(&directory.path().join(name));
+        bench.protocol = protocol;
+        let leg = Leg::new("alice", "bob", name);
+        bench.tags = NAME.as_bytes();
+        bench.sip(UA, SSC, &leg.request("INVITE", 1), "dd");
+        bench.tags = b"";
+        bench.sip(SSC_CORE, "10.0.1.1:5060", &leg.request("INVITE", 1), "dd");
+        let (page, entries) = bench.detail(bench.only(&[("call_id", name)]).id);
+        let said: Vec<&str> = page.messages.iter().map(|it| it.tags.as_str()).collect();
+        assert_eq!(said, [NAME, ""]);
+        assert!(page.messages[0].text.starts_with("INVITE "), "in the clear");
+        let text = ladder::draw(&page, Extent::Whole);
+        assert_eq!(text.matches(&format!("({name}), {NAME}\n")).count(), 1, "{text}");
+        let file = directory.path().join(format!("{name}.pcapng"));
+        std::fs::write(&file, pcapng::write(&entries)).unwrap();
+        let lines = tshark(&file, &["sip.Method", "frame.comment", "_ws.malformed"]);
+        assert_eq!(lines, [format!("INVITE\t{NAME}\t"), "INVITE\t\t".to_owned()]);
+    }
+}
+
 /// A classic pcap file with these packets on `link`.
 fn pcap(link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -105,6 +105,7 @@ fn sip(to: SocketAddr, start: &str, tag: &str, body: &str, ends: [&str; 2]) -> V
         capture_id: 1,
         correlation: b"",
         auth_key: b"",
+        tags: b"",
         payload: text.as_bytes(),
     }
     .write(&mut packet);

@@ -23,6 +23,7 @@ fn packets(numbers: Range<u32>) -> Vec<u8> {
             capture_id: 1,
             correlation: b"",
             auth_key: b"",
+            tags: b"",
             payload: leg.request("OPTIONS", 1).as_bytes(),
         }
         .write(&mut stream);

@@ -534,6 +534,7 @@ fn a_compressed_payload_is_opened_and_a_wrong_key_is_refused() {
         capture_id: 3,
         correlation: b"",
         auth_key: b"secret",
+        tags: b"",
         payload: &deflated,
     }
     .write(&mut bytes);

@@ -79,6 +79,7 @@ impl Controller {
         let Some(call) = self.calls.table.at_mut(key) else { return };
         let leg = call.leg(side);
         let drop = self.border.realms.distrusted(at.message, at.realm, believed, leg.realm);
+        let drop = drop.and(ims::identity::lost(&self.ims, at.flow.port));
         let (flow, trail) = (leg.flow, call.trail());
         let Some(listener) = self.border.realms.listener(flow.port) else { return };
         let branch = ack_branch(call.check(side), leg.invite_cseq);

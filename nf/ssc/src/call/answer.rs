@@ -258,6 +258,7 @@ impl Controller {
         let believed = self.border.is_authenticated(relay.realms.down, &at.flow);
         let drop =
             self.border.realms.distrusted(message, relay.realms.down, believed, relay.realms.up);
+        let drop = drop.and(ims::identity::lost(&self.ims, at.flow.port));
         let owed_s = relay.session.owed(message, relay.method, status);
         let host = listener
             .and_then(|listener| self.border.realms.host_for(relay.realms.down, listener, message));

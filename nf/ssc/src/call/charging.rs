@@ -41,7 +41,7 @@ pub(super) fn in_dialog(
     let leg = calls.table.at_mut(found.key).and_then(|call| opposite(call, found));
     let (Some(leg), Some(relay)) = (leg, calls.relays.at_mut(key)) else { return };
     let charged = charged(ims, &border.realms, at.message, at.realm, leg.flow.port);
-    relay.texts.charging = charged.map(|it| it.answer).unwrap_or_default();
+    relay.texts.told = charged.map(|it| it.answer).unwrap_or_default();
     let before = transfer.lines.len();
     if border.realms.row(leg.realm).trusted {
         let lines = &mut transfer.lines;
@@ -58,8 +58,9 @@ pub(super) fn in_dialog(
     }
 }
 
-/// Appends what a response says of a relay; what the response itself must not say then.
+/// Appends what a response says of a relay and of who answers it; what the response itself must not
+/// say then.
 pub(super) fn answer(relay: &Relay, out: &mut Vec<u8>) -> Set {
-    out.extend_from_slice(&relay.texts.charging);
-    if relay.texts.charging.is_empty() { Set::default() } else { CHARGING }
+    out.extend_from_slice(&relay.texts.told);
+    if relay.texts.told.is_empty() { Set::default() } else { CHARGING }
 }

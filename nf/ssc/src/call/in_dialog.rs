@@ -317,6 +317,7 @@ impl Controller {
         };
         relay.client = Some(client);
         let drop = self.border.realms.distrusted(message, at.realm, believed, y.realm);
+        let drop = drop.and(ims::identity::lost(&self.ims, at.flow.port));
         let host = self.border.realms.host_for(at.realm, listener, message);
         self.egress.send(at.now, flow, Some(relay.trail()), out, |buffer| {
             begin(buffer, name, y, listener, &branch, hops_left(message));

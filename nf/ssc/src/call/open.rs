@@ -244,7 +244,9 @@ impl Controller {
     }
 
     fn check_sender(&mut self, at: &Arrived<'_>, opening: &mut Opening) -> Checked {
-        opening.subscriber = self.registrar.sender(&at.flow, at.message.from().uri);
+        let of_phone = ims::identity::sender(&self.ims, &self.registrar, &at.flow, at.message);
+        opening.subscriber =
+            of_phone.unwrap_or_else(|| self.registrar.sender(&at.flow, at.message.from().uri));
         let calls_for_help = opening.is_emergency && self.ims.takes_emergencies(at.flow.port);
         let is_register = at.message.method() == Method::Register;
         let is_known = opening.subscriber.is_some() || is_register || calls_for_help;
@@ -451,11 +453,16 @@ impl Controller {
             self.calls.hand_names(now, message, way.realm);
         }
         let Some(relay) = self.calls.relays.at(key) else { return };
+        let subscriber =
+            relay.registration.sender.and_then(|binding| self.registrar.binding(binding));
+        let from = relay.upstream.port;
+        transfer.drop = transfer.drop.and(ims::identity::lost(&self.ims, from));
         if self.border.realms.row(way.realm).trusted {
-            let (from, own) = (relay.upstream.port, way.flow.local.ip());
-            let (method, lines) = (message.method(), &mut transfer.lines);
-            let own = self.ims.tell_core(from, method, own, relay.secret, lines);
+            let (method, own) = (message.method(), way.flow.local.ip());
+            let own = self.ims.tell_core(from, method, own, relay.secret, &mut transfer.lines);
             transfer.drop = transfer.drop.and(own);
+            let lines = &mut transfer.lines;
+            ims::identity::assert(&self.ims, from, message, subscriber, lines);
         }
         let believed = self.border.is_authenticated(relay.realms.up, &relay.upstream);
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
@@ -479,8 +486,6 @@ impl Controller {
             (None, Some(binding)) => relay.texts.uri.extend_from_slice(binding.contact_uri()),
             (None, None) => self.border.realms.write_uri(&mut relay.texts.uri, message, way),
         }
-        let subscriber =
-            relay.registration.sender.and_then(|binding| self.registrar.binding(binding));
         let route = match &transfer.to {
             Some(to) => &to.route,
             None => subscriber.map_or(&b""[..], |binding| binding.service_route()),
@@ -512,14 +517,19 @@ impl Controller {
         self.arm_timers(now, key);
     }
 
-    /// What the answers to a request of the core say of charging, and what requests within its
-    /// dialog do.
+    /// What the answers to a request of the core say of charging and of who was called, and what
+    /// requests within its dialog say.
     fn charge(&mut self, key: Key, message: &Message<'_>, way: &Way) {
         let Some(relay) = self.calls.relays.at_mut(key) else { return };
         let (up, to) = (relay.realms.up, way.flow.port);
+        let mut told = Vec::new();
+        if self.border.realms.row(up).trusted {
+            ims::identity::called(&self.ims, message, to, &mut told);
+        }
         let charged = charging::charged(&self.ims, &self.border.realms, message, up, to);
-        let Some(Charged { answer, within }) = charged else { return };
-        relay.texts.charging = answer;
+        told.extend_from_slice(charged.as_ref().map_or(&[][..], |it| &it.answer));
+        relay.texts.told = told.into_boxed_slice();
+        let Some(Charged { within, .. }) = charged else { return };
         if let Some(call) = relay.call.and_then(|call| self.calls.table.at_mut(call)) {
             call.a.charging = Some(within);
         }

@@ -50,8 +50,9 @@ pub struct Texts {
     pub reply: Vec<u8>,
     /// The Request-URI it left with.
     pub uri: Vec<u8>,
-    /// A line that its responses have: by it the core's records of charging know them.
-    pub charging: Box<[u8]>,
+    /// Lines that its responses have: by them the core knows who answers, and its records of
+    /// charging know the answer.
+    pub told: Box<[u8]>,
 }
 
 /// When a request came, and when it wants to be looked at.
@@ -164,7 +165,7 @@ impl Reuse for Relay {
             request: emptied(&mut texts.request),
             reply: emptied(&mut texts.reply),
             uri: emptied(&mut texts.uri),
-            charging: Box::default(),
+            told: Box::default(),
         };
         *self = Self { texts, ..Self::default() };
     }

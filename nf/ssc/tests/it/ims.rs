@@ -226,3 +226,29 @@ fn requests_within_a_dialog_that_a_phone_has_begun_have_its_name() {
     world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", "", ""));
     assert_eq!(lines(&world.expect(BOB, "SIP/2.0 200"), "P-Charging-Vector"), [ANSWERED]);
 }
+
+#[test]
+fn a_phone_without_an_agreement_tells_the_core_nothing_of_who_it_is() {
+    let passes = "register_required = true\npass_headers = [\"P-Asserted-Identity\"]\n";
+    let mut world = World::new(&site().replace("register_required = true\n", passes));
+    let said = "P-Asserted-Identity: <sip:boss@example.org>\r\n\
+        P-Preferred-Identity: <sip:boss@example.org>\r\n";
+    let names = ["P-Asserted-Identity", "P-Preferred-Identity"];
+    let mut alice = Caller::new("sos");
+    let sos = alice.request("INVITE", said, "");
+    let (_, rest) = sos.split_once(" SIP/2.0").unwrap();
+    world.receive(ALICE, ACCESS, &format!("INVITE urn:service:sos SIP/2.0{rest}"));
+    world.expect(ALICE, "SIP/2.0 100");
+    let invite = world.expect(BOB, "INVITE urn:service:sos");
+    assert!(names.iter().all(|name| lines(&invite, name).is_empty()), "{invite}");
+    world.receive(BOB, CORE, &respond(&invite, "200 OK", "b", BOB_CONTACT, ""));
+    alice.learn(&world.expect(ALICE, "SIP/2.0 200"));
+    world.receive(ALICE, ACCESS, &alice.request("ACK", said, ""));
+    let ack = world.expect(BOB, "ACK");
+    assert!(names.iter().all(|name| lines(&ack, name).is_empty()), "{ack}");
+    world.receive(BOB, CORE, &from_bob(&invite, "b", "BYE", 7, ""));
+    let bye = world.expect(ALICE, "BYE");
+    world.receive(ALICE, ACCESS, &respond(&bye, "200 OK", "", said, ""));
+    let answer = world.expect(BOB, "SIP/2.0 200");
+    assert!(names.iter().all(|name| lines(&answer, name).is_empty()), "{answer}");
+}

@@ -22,6 +22,7 @@ pub struct Bench {
     pub agent: u32,
     pub protocol: u8,
     pub key: Vec<u8>,
+    pub tags: &'static [u8],
 }
 
 impl Bench {
@@ -37,7 +38,7 @@ impl Bench {
         let clock = now + Duration::from_secs(3_600);
         let ask: AskFn =
             Arc::new(move |ask| asked.lock().unwrap().ask(clock, &ask, &mut Effects::default()));
-        Self { archive, ask, sas, now, agent: 2001, protocol: hep::UDP, key: Vec::new() }
+        Self { archive, ask, sas, now, agent: 2001, protocol: hep::UDP, key: Vec::new(), tags: b"" }
     }
 
     /// A packet as it comes in.
@@ -76,6 +77,7 @@ impl Bench {
             capture_id: self.agent,
             correlation: correlation.as_bytes(),
             auth_key: &self.key,
+            tags: self.tags,
             payload,
         }
         .write(&mut bytes);

@@ -94,6 +94,7 @@ fn packet(at: Time, call: u64, step: usize) -> Vec<u8> {
         capture_id: 2001,
         correlation: correlation.as_bytes(),
         auth_key: b"",
+        tags: b"",
         payload: text.as_bytes(),
     }
     .write(&mut out);
