@@ -55,6 +55,7 @@ fn settings(choice: u8) -> Settings {
         allowed: vec!["*".to_owned()],
         flows_max: FLOWS_MAX,
         deliveries_max: 3,
+        has_standby: choice & 8 == 0,
         terminals: Terminals {
             domains: vec!["ims.example.org".to_owned()],
             take_by_default: choice & 4 == 0,

@@ -1,7 +1,7 @@
 //! What the gateway is told, and what it wants.
 
 use crate::centre::{Retry, Stored};
-use crate::store::{Answer, Correlation, Done, Flight, Question};
+use crate::store::{Answer, Correlation, Done, Flight, Limit, Question, Submitted};
 use core::fmt;
 use machine::Time;
 use map::Operation;
@@ -69,6 +69,10 @@ pub enum In {
     Awaited(Msisdn, Time),
     /// A message of the gateway's own centre was dealt with before the store was opened.
     Remembered(Done),
+    /// A service centre was asked to take a message of a terminal with that sum before then.
+    Submitted(u64, Submitted),
+    /// What somebody has used of a limit before then counts until that time.
+    Used(Limit, Msisdn, Time),
     /// Messages that wait are to be tried now: those for one receiver, or all.
     Retry(Option<Msisdn>),
     /// An operator sends a text.

@@ -16,7 +16,7 @@ use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
 use crate::step::{NOBODY, Step};
-use crate::store::{Correlation, Done, Flight};
+use crate::store::{Correlation, Done, Flight, Submitted};
 use crate::submission::Submission;
 use crate::text::Text;
 use event::Metrics;
@@ -27,6 +27,7 @@ use mapsms::asking::{Asking, Reply, Silence, reply_of};
 use mapsms::given::For;
 use mapsms::identity::{Correlations, Imsi, Msisdn, canonical};
 use mapsms::informed::MwStatus;
+use mapsms::senders::{Asked, Known};
 use smsdiameter::is_by_diameter;
 use std::collections::BTreeMap;
 use tcu::{Component, Indication, Portion, Request};
@@ -524,15 +525,24 @@ impl Gateway {
         let _ = self.shared.given.put(now, &of, imsi, until.since(now));
     }
 
+    /// A service centre was asked to take a message by whoever had the rows before.
+    fn submitted(&mut self, now: Time, sum: u64, it: Submitted) {
+        let asked = Asked { is_debited: it.is_debited };
+        let known = it.report.map_or(Known::Asked(asked), Known::Reported);
+        self.shared.senders.remember(now, sum, it.received, known);
+    }
+
+    /// A step of no flow.
+    fn nobodys<'a>(&'a mut self, now: Time, out: &'a mut Vec<Out>) -> Step<'a> {
+        Step { now, flow: NOBODY, trail: 0, shared: &mut self.shared, out }
+    }
+
     fn retry(&mut self, now: Time, to: Option<&Msisdn>, out: &mut Vec<Out>) {
         let Some(to) = to else {
-            self.shared.centre.retry_all(now);
-            return;
+            return self.nobodys(now, out).retry_all();
         };
         if self.shared.settings.local.is_some() {
-            let mut step = Step { now, flow: NOBODY, trail: 0, shared: &mut self.shared, out };
-            step.reachable(to);
-            return;
+            return self.nobodys(now, out).reachable(to);
         }
         let flow = Flow::Notice(Box::new(Notice::reachable(to.clone())));
         self.begin(flow, Event::Begin);
@@ -621,6 +631,10 @@ impl Machine for Gateway {
             In::Remembered(Done { sum, received }) => {
                 self.shared.senders.was_taken(now, sum, received);
             }
+            In::Submitted(sum, it) => self.submitted(now, sum, it),
+            In::Used(limit, whose, until) => {
+                self.shared.buckets(limit).restore(now, whose, until);
+            }
             In::Given(imsi, it, until) => self.given(now, imsi, &it, until),
             In::Awaited(msisdn, until) => {
                 self.shared.waiting.put(now, &msisdn, (), until.since(now));
@@ -631,7 +645,7 @@ impl Machine for Gateway {
                 flight.into_iter().for_each(|it| self.resume(now, number, it));
             }
             In::Retry(to) => self.retry(now, to.as_ref(), out),
-            In::NextHop => self.shared.centre.next_hop(now),
+            In::NextHop => self.nobodys(now, out).next_hop(),
             In::Operator { ticket, to, from, text } => {
                 self.operator(ticket, to, from, text, out);
             }

@@ -49,6 +49,7 @@ mod sending;
 mod settings;
 mod shards;
 mod shared;
+mod standby;
 mod step;
 mod stored;
 mod submission;

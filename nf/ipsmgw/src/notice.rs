@@ -197,8 +197,7 @@ impl Notice {
         let Some(msisdn) = self.msisdn.clone().or_else(asserted) else {
             return self.acknowledge(Some(Cause::UnidentifiedSubscriber), step);
         };
-        if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Metric::Limited);
+        if !step.may_send(&msisdn) {
             return self.acknowledge(Some(Cause::Congestion), step);
         }
         self.msisdn = Some(msisdn.clone());

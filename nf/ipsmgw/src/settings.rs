@@ -46,6 +46,8 @@ pub struct Settings {
     pub flows_max: u32,
     /// Deliveries to one subscriber at once, those that wait among them.
     pub deliveries_max: usize,
+    /// Whether another node may have to go on with what is under way: it is told of that.
+    pub has_standby: bool,
     /// Whose terminals are served.
     pub terminals: Terminals,
     /// The gateway is a service centre itself, for a network without one.

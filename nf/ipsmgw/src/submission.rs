@@ -4,6 +4,10 @@
 //!   MESSAGE (RP-DATA) ─→ 202 ─→ whose identity ─→ whose registration ─→ MO-ForwardSM
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
+//! The standby of a pair knows what a service centre was asked for, and how that was reported,
+//! before the report leaves. What comes again while nobody knows whether the service centre took it,
+//! since that did not answer or the node that had asked has died, is said to it with TP-RD (TS
+//! 23.040 §9.2.3.25): of a duplicate it says so, and has the message.
 
 use crate::account::Account;
 use crate::centre::Stored;
@@ -21,7 +25,7 @@ use mapsms::asking::{Asking, Reply, Silence};
 use mapsms::deposit::Local;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::invoked::{failure_of, report_of};
-use mapsms::senders::Known;
+use mapsms::senders::{Asked, Known};
 use sha2::{Digest as _, Sha256};
 use sms::rp::{Failure, Message, reference_of};
 use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
@@ -38,6 +42,8 @@ enum State {
     /// It is being debited.
     Charging,
     Asking,
+    /// How it is reported is being stored.
+    Marking,
     /// The gateway's own centre takes it.
     Storing,
     Reporting,
@@ -56,6 +62,12 @@ pub struct Submission {
     account: Account,
     sum: u64,
     state: State,
+    /// The service centre may have it: it did not answer, here or to another node.
+    before: Option<Asked>,
+    /// When it came, where whoever serves next was told of it.
+    marked: Option<Time>,
+    /// What it is reported by, while that is being stored.
+    unsent: Vec<u8>,
     /// What is being stored: it has a place at the centre.
     placed: Option<(u64, Stored)>,
     pub(crate) asking: Option<Asking>,
@@ -74,6 +86,9 @@ impl Submission {
             account: Account::default(),
             sum: 0,
             state: State::Begun,
+            before: None,
+            marked: None,
+            unsent: Vec::new(),
             placed: None,
             asking: None,
         }
@@ -106,9 +121,14 @@ impl Submission {
             }
             (State::Charging, Event::Charged(charged)) => self.charged(charged, step),
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Marking, Event::Stored(_) | Event::Due) => {
+                let report = core::mem::take(&mut self.unsent);
+                self.reported(report, step)
+            }
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
             (State::Storing, Event::Due) => self.stored(&Answer::Failed, step),
             (State::Reporting, Event::Response(..) | Event::Due) => true,
+            (State::Asking, Event::Due) => self.unanswered(Silence::Timeout, step),
             (_, Event::Due) => self.refused(Cause::TemporaryFailure, None, step),
             _ => false,
         }
@@ -161,8 +181,7 @@ impl Submission {
         if !step.settings().serves(&msisdn) {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         }
-        if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Metric::Limited);
+        if !step.may_send(&msisdn) {
             return self.refused(Cause::Congestion, None, step);
         }
         match step.shared.senders.seen(step.now, self.sum) {
@@ -178,6 +197,7 @@ impl Submission {
                 step.count(Metric::Duplicates);
                 return self.taken_before(at, step);
             }
+            Some(Known::Asked(before)) => self.before = Some(before),
             None => {}
         }
         if step.settings().local.is_some() {
@@ -284,19 +304,46 @@ impl Submission {
         }
         let subsystem = step.settings().subsystems.centre;
         let to = centre.and_then(|it| Step::titled(&it, subsystem));
-        let read = Message::read(&self.message.body).ok();
-        let tpdu = read.and_then(|it| it.user_data).map(<[u8]>::to_vec);
+        let tpdu = self.tpdu();
         let (Some(to), Some(tpdu), Some(msisdn)) = (to, tpdu, self.msisdn.clone()) else {
             return self.refused(Cause::UnassignedNumber, None, step);
         };
+        if self.before.is_some_and(|it| it.is_debited) {
+            self.before = Some(Asked::default());
+            self.account = Account::debited(self.charge(msisdn.clone()));
+        }
         if self.is_charged_first(&msisdn, step) {
             return false;
         }
         self.state = State::Asking;
+        self.marked = step.mark_asked(self.sum, self.account.is_debited());
         let imsi = self.imsi.clone();
         let argument = Argument::Submit { centre: self.centre, msisdn, imsi, tpdu };
         self.asking = Some(step.ask(argument, to));
         false
+    }
+
+    /// What the service centre is told; of what it may have already, that it shall say so.
+    fn tpdu(&self) -> Option<Vec<u8>> {
+        let read = Message::read(&self.message.body).ok()?;
+        let tpdu = read.user_data?;
+        let is_submit = read.tpdu_kind() == Some(Kind::Submit);
+        match self.before.is_some() && is_submit {
+            true => Some(rejecting_duplicates(tpdu)),
+            false => Some(tpdu.to_vec()),
+        }
+    }
+
+    /// Whether a report says that the service centre has it from the node that has died. A terminal
+    /// that asked for that itself is told so.
+    fn is_taken_before(&self, report: Option<&[u8]>) -> bool {
+        let read = Message::read(&self.message.body).ok();
+        let own = read.as_ref().and_then(|it| Kind::Submit.read(it.user_data?).ok());
+        let asked_itself = own.is_some_and(|it| it.flag(Parameter::RejectDuplicates));
+        let report = report.and_then(|it| Kind::SubmitReportError.read(it).ok());
+        let is_duplicate =
+            report.and_then(|it| it.failure_cause()) == Some(FailureCause::DuplicateRejected);
+        self.before.is_some() && is_duplicate && !asked_itself
     }
 
     fn replied(&mut self, reply: Reply, step: &mut Step<'_>) -> bool {
@@ -308,13 +355,24 @@ impl Submission {
             }
             Reply::Error(error, parameter) => {
                 let (cause, report) = cause_of(error, parameter.as_ref());
+                if self.is_taken_before(report.as_deref()) {
+                    return self.taken(None, step);
+                }
+                self.before = None;
                 self.refused(cause, report.as_deref(), step)
             }
-            Reply::Silence(Silence::Undelivered) => {
-                self.refused(Cause::NetworkOutOfOrder, None, step)
-            }
-            Reply::Silence(_) => self.refused(Cause::TemporaryFailure, None, step),
+            Reply::Silence(why) => self.unanswered(why, step),
         }
+    }
+
+    /// Nobody knows whether the service centre has it.
+    fn unanswered(&mut self, why: Silence, step: &mut Step<'_>) -> bool {
+        self.before.get_or_insert_default();
+        let cause = match why {
+            Silence::Undelivered => Cause::NetworkOutOfOrder,
+            _ => Cause::TemporaryFailure,
+        };
+        self.refused(cause, None, step)
     }
 
     /// The centre took it: that is reported.
@@ -337,8 +395,7 @@ impl Submission {
         let is_passing =
             matches!(cause, Cause::Congestion | Cause::TemporaryFailure | Cause::NetworkOutOfOrder);
         if is_passing {
-            // Sent again, it is tried again.
-            step.shared.senders.forget(self.sum);
+            self.tried_again(step);
         }
         match written(&message.answer(Some(Failure::of(cause)), report)) {
             Some(body) if is_passing => self.report(body, step),
@@ -347,7 +404,29 @@ impl Submission {
         }
     }
 
+    /// Sent again, it is tried again.
+    fn tried_again(&mut self, step: &mut Step<'_>) {
+        let marked = self.marked.take();
+        match self.before {
+            None => {
+                step.shared.senders.forget(self.sum);
+                marked.into_iter().for_each(|_| step.unmark(self.sum));
+            }
+            Some(before) => {
+                step.shared.senders.unanswered(self.sum, before);
+                marked.into_iter().for_each(|it| step.mark_unanswered(self.sum, it, before));
+            }
+        }
+    }
+
     fn reported(&mut self, body: Vec<u8>, step: &mut Step<'_>) -> bool {
+        let marked = self.marked.take();
+        if marked.is_some_and(|it| step.mark_reported(self.sum, it, &body)) {
+            self.state = State::Marking;
+            self.unsent = body;
+            return false;
+        }
+        // What comes again is reported at once from now on.
         step.shared.senders.reported(self.sum, &body);
         self.report(body, step)
     }
@@ -430,6 +509,16 @@ pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
     let [who, what] = parts;
     let digest = Sha256::new().chain_update(who).chain_update([0]).chain_update(what).finalize();
     digest.iter().take(8).fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+}
+
+/// An SMS-SUBMIT that asks for a duplicate to be rejected (TP-RD, TS 23.040 §9.2.2.2).
+fn rejecting_duplicates(tpdu: &[u8]) -> Vec<u8> {
+    const REJECT_DUPLICATES: u8 = 1 << 2;
+    let mut octets = tpdu.to_vec();
+    if let Some(first) = octets.first_mut() {
+        *first |= REJECT_DUPLICATES;
+    }
+    octets
 }
 
 fn written(message: &Message<'_>) -> Option<Vec<u8>> {

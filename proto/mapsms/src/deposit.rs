@@ -26,8 +26,6 @@ pub struct Local {
     pub validity_max: Duration,
     /// Messages that one text may need.
     pub parts_max: usize,
-    /// Whether another node may have to go on with what is under way: it is told of that.
-    pub has_standby: bool,
     /// Quarters of an hour that time stamps are east of Greenwich.
     pub quarters: i8,
 }
@@ -208,7 +206,6 @@ mod tests {
             validity: Duration::from_secs(7_200),
             validity_max: Duration::from_secs(86_400),
             parts_max: 3,
-            has_standby: false,
             quarters: 0,
         }
     }

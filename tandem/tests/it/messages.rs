@@ -64,17 +64,32 @@ retries_s = [3600]
 
     /// The site of a file.
     pub(crate) fn of(folder: tempfile::TempDir, text: &str, ports: [u16; 2]) -> Self {
-        std::fs::create_dir_all(folder.path().join("var")).unwrap();
-        std::fs::write(folder.path().join("site.toml"), text).unwrap();
-        let mut site = Self { running: None, folder, ports };
+        let mut site = Self::laid(folder, text, ports);
         site.run();
         site
     }
 
-    pub(crate) fn run(&mut self) {
+    /// The same of one without a gateway.
+    fn launched(folder: tempfile::TempDir, text: &str) -> Self {
+        let mut site = Self::laid(folder, text, [0; 2]);
+        site.begin();
+        site
+    }
+
+    fn laid(folder: tempfile::TempDir, text: &str, ports: [u16; 2]) -> Self {
+        std::fs::create_dir_all(folder.path().join("var")).unwrap();
+        std::fs::write(folder.path().join("site.toml"), text).unwrap();
+        Self { running: None, folder, ports }
+    }
+
+    fn begin(&mut self) {
         self.launch();
         let waited = self.ctl(&["wait"]);
         assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    }
+
+    pub(crate) fn run(&mut self) {
+        self.begin();
         self.until(&["store"], |rows| rows.iter().any(|it| it["state"] == "open"));
     }
 

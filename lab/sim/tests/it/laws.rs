@@ -288,7 +288,6 @@ fn sms_centre() -> ipsmgw::Local {
         validity: Duration::from_secs(600),
         validity_max: Duration::from_secs(600),
         parts_max: 2,
-        has_standby: false,
         quarters: 0,
     }
 }
@@ -325,6 +324,7 @@ fn sms_settings() -> ipsmgw::Settings {
         allowed: vec!["*".to_owned()],
         flows_max: 16,
         deliveries_max: 4,
+        has_standby: true,
         terminals: ipsmgw::Terminals {
             domains: vec!["ims.example.org".to_owned()],
             take_by_default: true,

@@ -226,6 +226,25 @@ fn who_has_many_centres_wait_has_the_rate_of_one() {
 }
 
 #[test]
+fn how_often_a_centre_began_to_wait_counts_on_at_whoever_serves_next() {
+    let shares = Shares { waiting_rate: Rate::new(0.001, Some(3)), ..settings().shares };
+    let settings = Settings { shares, has_standby: true, ..suppressed() };
+    let mut world = World::new(settings.clone());
+    let waits = |world: &World| {
+        let all = world.store.iter();
+        all.filter(|it| matches!(it.0, ipsmgw::store::Key::Waiting(_))).count()
+    };
+    for n in 0..2 {
+        asks(&mut world, n, &format!("44770090000{n}"));
+    }
+    let mut other = world.taken_over(settings);
+    for n in 2..5 {
+        asks(&mut other, n, &format!("44770090000{n}"));
+    }
+    assert_eq!(waits(&other), 3);
+}
+
+#[test]
 fn a_centre_whose_number_is_none_of_the_world_is_given_no_correlation() {
     let mut world = World::new(suppressed());
     world.register(1, 3600);

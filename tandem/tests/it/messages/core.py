@@ -4,6 +4,7 @@
 #   register NUMBER sms|text SECONDS      third-party REGISTER: its status; a name has no number
 #   mode NUMBER ok|memory|refuse|absent   what the terminal makes of messages from now on
 #   submit FROM TO REF plain|report TEXT  RP-DATA in a MESSAGE: its status, and the report
+#   begin FROM TO REF TEXT                the same without a report, for which nobody waits
 #   text FROM TO TEXT                     text/plain in a MESSAGE: its status
 #   smma NUMBER                           RP-SMMA: its status, and the report
 #   take NUMBER                           what the terminal was sent next
@@ -236,7 +237,7 @@ def reported(number, body):
     return {"status": status, "report": reports[call_id].get(timeout=LONG)}
 
 
-def submit(number, to, reference, wants, text):
+def submission(to, reference, wants, text):
     tpdu = TP.SMS_SUBMIT()
     tpdu["TP_MR"].set_val(int(reference))
     tpdu["TP_SRR"].set_val(int(wants == "report"))
@@ -249,7 +250,7 @@ def submit(number, to, reference, wants, text):
     centre.encode(CENTRE)
     message["RPDestinationAddress"].set_val({"V": bytes([0x91]) + centre.to_bytes()})
     message["RPUserData"].set_val({"V": data})
-    return reported(number, message.to_bytes())
+    return message.to_bytes()
 
 
 def stranger():
@@ -286,7 +287,10 @@ def obey(line):
         modes[rest[0]] = rest[1]
         return {}
     if word == "submit":
-        return submit(*rest[:4], " ".join(rest[4:]))
+        return reported(rest[0], submission(*rest[1:4], " ".join(rest[4:])))
+    if word == "begin":
+        body = submission(rest[1], rest[2], "plain", " ".join(rest[3:]))
+        return {"status": request("MESSAGE", rest[0], RP_TYPE, body)[0]}
     if word == "text":
         status, _ = request("MESSAGE", rest[0], "text/plain;charset=UTF-8", " ".join(rest[2:]).encode(),
                             to=identity(rest[1]))
