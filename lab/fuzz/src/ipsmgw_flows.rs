@@ -33,6 +33,7 @@ fn settings(choice: u8) -> Settings {
         address: title("447700000099"),
         subsystems: Subsystems { hlr: 6, centre: 8, msc: 8 },
         networks: vec![Network {
+            name: "own".to_owned(),
             numbers: Vec::new(),
             hlr: if choice & 2 == 0 { Hlr::Number(9) } else { Hlr::Suppressed },
             ways,

@@ -3,6 +3,7 @@
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
 use crate::place::Left;
+use crate::silent::Whom;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
@@ -352,6 +353,16 @@ impl ShortMessageGateway {
             let text = format!("the link {link} does not stand: {why}{effect}");
             let row = Condition::new("link-down", link, severity, text);
             rows.push(row.starting(is_starting).caused_by(UNREACHED));
+        }
+        if is_connected || self.config.link.is_empty() {
+            rows.extend(self.gateway.silent(now).map(|(whom, count)| {
+                let (name, subject, what) = match whom {
+                    Whom::Hlr(network) => ("hlr-silent", network, "the HLR of the network"),
+                    Whom::Centre(number) => ("centre-silent", number, "the service centre"),
+                };
+                let text = format!("{what} {subject} has not answered the last {count} questions");
+                Condition::new(name, subject, "major", text).caused_by(UNREACHED)
+            }));
         }
         rows.extend(self.store.alarms());
         let status = self.store.status();

@@ -15,6 +15,7 @@ use crate::peers;
 use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
+use crate::silent::Whom;
 use crate::step::{NOBODY, Step};
 use crate::store::{Correlation, Done, Flight, Submitted};
 use crate::submission::Submission;
@@ -448,6 +449,11 @@ impl Gateway {
         self.shared.metrics = before.shared.metrics;
     }
 
+    /// Who of the network does not answer, and how many questions.
+    pub fn silent(&self, now: Time) -> impl Iterator<Item = (&Whom, u32)> {
+        self.shared.silent.rows(now)
+    }
+
     /// No message that waits is begun for a while.
     pub(crate) fn pause(&mut self, now: Time) {
         self.shared.centre.pause(now);
@@ -551,8 +557,14 @@ impl Gateway {
     fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
         let Some(place) = self.flows.at_mut(key(flow)) else { return };
         let mut taken = core::mem::take(place);
-        if let Event::Replied(_) = event {
-            taken.asking().into_iter().for_each(|it| *it = None);
+        if let Event::Replied(reply) = &event
+            && let Some(asking) = taken.asking().and_then(Option::take)
+        {
+            let Shared { silent, settings, is_connected, .. } = &mut self.shared;
+            // Without a link nobody was asked.
+            if *is_connected || *reply != Reply::Silence(Silence::Undelivered) {
+                silent.replied(now, settings, asking.argument(), reply);
+            }
         }
         let time = self.shared.settings.flow_time;
         let trail = taken.trail().unwrap_or_else(|| self.shared.trail(flow));

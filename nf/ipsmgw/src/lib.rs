@@ -49,6 +49,7 @@ mod sending;
 mod settings;
 mod shards;
 mod shared;
+mod silent;
 mod standby;
 mod step;
 mod stored;
@@ -71,6 +72,7 @@ pub use mapsms::{centre, store};
 pub use metrics::Metric;
 pub use records::{CdrKeys, RecordMetric};
 pub use settings::{Hlr, Home, Network, Settings, Shares, Subsystems, Terminals};
+pub use silent::Whom;
 pub use smsdiameter::{
     Charge, Charged, ChargingKeys, DestinationKeys, HomeAnswer, HomeKeys, HomeMetric, HomeQuestion,
     OnFailure, PeerQuestion, Place, Role,

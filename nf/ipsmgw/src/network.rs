@@ -157,7 +157,8 @@ impl NetworkKeys {
             }
         };
         let (numbers, centres) = (self.numbers.clone(), self.centres.clone());
-        Some(Network { numbers, hlr, ways: self.delivery.ways(), centres })
+        let name = self.name.clone();
+        Some(Network { name, numbers, hlr, ways: self.delivery.ways(), centres })
     }
 
     /// Finds what is wrong; `at` is its place in the section.

@@ -86,6 +86,8 @@ pub struct Terminals {
 /// Subscribers who are dealt with alike.
 #[derive(Debug, Clone)]
 pub struct Network {
+    /// What an operator calls it.
+    pub name: String,
     /// Digits with one of which their numbers begin; none: any.
     pub numbers: Vec<String>,
     /// The HLR, where it is not found by the subscriber's number.

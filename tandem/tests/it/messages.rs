@@ -3,6 +3,7 @@
 //! killed and started again.
 
 mod gateway;
+mod kamailio;
 mod pair;
 
 use serde_json::{Value, json};
@@ -201,10 +202,14 @@ impl Core {
 
     /// The same towards the port of one gateway, and the addresses of others.
     fn start_at(transport: &str, own: u16, gateway: &str, centre: &str) -> Self {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
+        let own = format!("127.0.0.1:{own}");
+        Self::of("core.py", &[transport, &own, &format!("127.0.0.1:{gateway}"), centre])
+    }
+
+    fn of(program: &str, words: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages");
         let mut command = Command::new("/usr/bin/python3");
-        command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);
-        command.args([&format!("127.0.0.1:{gateway}"), centre]);
+        command.arg("-B").arg(folder.join(program)).args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

@@ -302,6 +302,7 @@ fn sms_settings() -> ipsmgw::Settings {
         address: Address::title(title, 8),
         subsystems: ipsmgw::Subsystems { hlr: 6, centre: 8, msc: 8 },
         networks: vec![ipsmgw::Network {
+            name: "own".to_owned(),
             numbers: Vec::new(),
             hlr: ipsmgw::Hlr::Number(9),
             ways: vec![ipsmgw::Way::PacketSwitched],

@@ -354,3 +354,50 @@ fn logs_have_neither_texts_nor_identities() {
     world.step(In::Network(begin));
     assert!(matches!(world.requests.last(), Some(Request::UAbort { dialogue: 4, .. })));
 }
+
+#[test]
+fn registrations_are_shed_before_messages_of_terminals_and_those_before_what_the_network_asks() {
+    let mut world = World::new(Settings { flows_max: 16, ..settings() });
+    // Whatever begins stays under way.
+    world.holds_store = true;
+    let registers = |world: &mut World, n: u64| {
+        let register = Register {
+            identity: format!("sip:+4477009001{n:02}@ims.example.org"),
+            s_cscf: "sip:scscf.ims.example.org:6060".into(),
+            expires_s: 600,
+            msisdn: ipsmgw::Msisdn::of(&format!("4477009001{n:02}")),
+            imsi: None,
+            contacts: None,
+        };
+        world.step(In::Register { transaction: n, register });
+        world.responses.pop() != Some((n, 503))
+    };
+    let submits = |world: &mut World, n: u64| {
+        let tpdu = crate::network::submit(1, "447700900999", "Hi");
+        let message = Received {
+            to: "tel:+447700000099".into(),
+            asserted: vec![format!("sip:+4477009002{n:02}@ims.example.org")],
+            call_id: format!("call-{n}"),
+            in_reply_to: None,
+            content_type: sms::rp::CONTENT_TYPE.into(),
+            body: crate::network::rp(&Message::from_terminal(1, number(CENTRE), &tpdu)),
+            trail: 7,
+        };
+        world.step(In::Message { transaction: n, message });
+        world.responses.pop() != Some((n, 503))
+    };
+    let asks = |world: &mut World, n: u64| {
+        let invoke = vec![routing_invoke(ALICE_NUMBER)];
+        let title = format!("4478000001{n:02}");
+        world.title_begins(n, &title, portion(Context::ShortMsgGateway, 3, invoke));
+        !matches!(world.requests.pop(), Some(Request::UAbort { .. }))
+    };
+    let how_many = |world: &mut World, takes: &dyn Fn(&mut World, u64) -> bool, from: u64| {
+        (from..from + 20).take_while(|n| takes(world, *n)).count()
+    };
+    assert_eq!(how_many(&mut world, &registers, 0), 10, "five eighths");
+    assert_eq!(how_many(&mut world, &submits, 30), 2, "three quarters");
+    assert_eq!(how_many(&mut world, &asks, 60), 4, "all of them");
+    assert_eq!(world.gateway.under_way().0, 16);
+    assert_eq!(world.gateway.metrics().read(Metric::Overload), 3);
+}

@@ -5,7 +5,7 @@ use crate::world::{ALICE, World, settings};
 use ber::Writer;
 use bytes::Bytes;
 use ipsmgw::store::Key;
-use ipsmgw::{Charged, Home, In, Metric, Received, Route, Settings};
+use ipsmgw::{Charged, Home, In, Metric, Received, Route, Settings, Whom};
 use machine::Duration;
 use machine::bucket::Rate;
 use map::{Context, Error, Operation};
@@ -414,4 +414,47 @@ fn what_the_centre_did_not_answer_is_asked_again_so_that_it_says_whether_it_has_
     let dialogue = other.begun().unwrap();
     other.end(dialogue, vec![rejected(0xc5)]);
     assert_eq!(cause(&other), None);
+}
+
+#[test]
+fn who_does_not_answer_three_times_in_a_row_is_told_until_he_does_or_nobody_asks_him() {
+    let mut world = World::registered();
+    let silent = |world: &World| -> Vec<(Whom, u32)> {
+        world.gateway.silent(world.now).map(|(whom, count)| (whom.clone(), count)).collect()
+    };
+    let centre = |count| vec![(Whom::Centre(crate::network::CENTRE.to_owned()), count)];
+    for (n, expected) in [(1, vec![]), (2, vec![]), (3, centre(3)), (4, centre(4))] {
+        world.submits(20 + u64::from(n), n, "Hi");
+        let dialogue = world.begun().unwrap();
+        world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+        assert_eq!(silent(&world), expected);
+    }
+    // What is not delivered says nothing of it, and an error is an answer.
+    world.submits(30, 5, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.step(In::Network(Indication::Notice { dialogue, cause: 0 }));
+    assert_eq!(silent(&world), centre(4));
+    world.submits(31, 6, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.end(dialogue, vec![error(Error::SystemFailure, None)]);
+    assert_eq!(silent(&world), []);
+    // The HLR is told of registrations, and is asked no more for an hour.
+    for n in 0..3 {
+        world.register(40 + n, 0);
+        world.register(50 + n, 3_600);
+        while let Some(dialogue) = world.begun() {
+            world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+        }
+    }
+    assert!(matches!(&silent(&world)[..], [(Whom::Hlr(network), 3..)] if network == "own"));
+    world.pass(Duration::from_secs(3_600));
+    assert_eq!(silent(&world), []);
+    // Nobody is asked without a link.
+    let mut world = World::registered();
+    world.step(In::Connected(false));
+    for n in 0..4 {
+        world.register(60 + n, 0);
+        world.register(70 + n, 3_600);
+    }
+    assert_eq!(silent(&world), []);
 }

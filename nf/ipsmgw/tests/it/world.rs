@@ -55,6 +55,7 @@ pub fn of_octets(octets: &[u8]) -> &[u8] {
 
 pub fn network() -> Network {
     Network {
+        name: "own".to_owned(),
         numbers: vec!["4477".into()],
         hlr: Hlr::Number(9),
         ways: vec![Way::PacketSwitched, Way::CircuitSwitched],
