@@ -43,6 +43,7 @@ fn settings(choice: u8) -> Settings {
             correlations_max: 4,
             waiting_max: 4,
             waiting_rate: Rate::new(1.0, Some(3)),
+            deliveries_max: 3,
         },
         correlation_prefix: "23415".to_owned(),
         correlation_time: Duration::from_secs(60),
@@ -55,7 +56,6 @@ fn settings(choice: u8) -> Settings {
         sender_rate: Rate::new(1.0, Some(3)),
         allowed: vec!["*".to_owned()],
         flows_max: FLOWS_MAX,
-        deliveries_max: 3,
         has_standby: choice & 8 == 0,
         terminals: Terminals {
             domains: vec!["ims.example.org".to_owned()],

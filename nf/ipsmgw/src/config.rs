@@ -379,7 +379,6 @@ impl Ipsmgw {
             sender_rate: Rate::new(limits.sender_per_s.into(), Some(limits.sender_burst)),
             allowed: own.allowed.clone(),
             flows_max: limits.flows_max,
-            deliveries_max: own.deliveries_max.into(),
             has_standby: self.replica.is_some(),
             terminals: Terminals {
                 domains: vec![self.domain.clone()],

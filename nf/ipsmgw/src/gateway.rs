@@ -451,7 +451,7 @@ impl Gateway {
 
     /// Who of the network does not answer, and how many questions.
     pub fn silent(&self, now: Time) -> impl Iterator<Item = (&Whom, u32)> {
-        self.shared.silent.rows(now)
+        self.shared.known.silent.rows(now)
     }
 
     /// No message that waits is begun for a while.
@@ -560,10 +560,10 @@ impl Gateway {
         if let Event::Replied(reply) = &event
             && let Some(asking) = taken.asking().and_then(Option::take)
         {
-            let Shared { silent, settings, is_connected, .. } = &mut self.shared;
+            let Shared { known, settings, is_connected, .. } = &mut self.shared;
             // Without a link nobody was asked.
             if *is_connected || *reply != Reply::Silence(Silence::Undelivered) {
-                silent.replied(now, settings, asking.argument(), reply);
+                known.silent.replied(now, settings, asking.argument(), reply);
             }
         }
         let time = self.shared.settings.flow_time;

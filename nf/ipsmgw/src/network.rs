@@ -213,6 +213,7 @@ impl SignallingKeys {
             correlations_max: wide(self.correlations_max),
             waiting_max: wide(self.waiting_max),
             waiting_rate: Rate::new(f64::from(per_day) / f64::from(DAY_S), Some(per_day)),
+            deliveries_max: self.deliveries_max.into(),
         }
     }
 

@@ -198,6 +198,7 @@ pub(crate) struct Recorder {
     waiting: Vec<u8>,
     why: Option<String>,
     metrics: Metrics<RecordMetric>,
+    outcomes: Outcomes,
 }
 
 impl Recorder {
@@ -205,7 +206,8 @@ impl Recorder {
     pub(crate) fn new(config: &Ipsmgw, now: Time) -> Self {
         let files = config.record_files().map(Arc::new);
         let (state, waiting, why) = (State::Shut(now), Vec::new(), None);
-        Self { files, state, waiting, why, metrics: Metrics::new() }
+        let (metrics, outcomes) = (Metrics::new(), Outcomes::default());
+        Self { files, state, waiting, why, metrics, outcomes }
     }
 
     /// Takes another section: the file that is written is finished if its keys are others.
@@ -224,8 +226,9 @@ impl Recorder {
         (self.files, self.state, self.why) = (files, State::Shut(now), None);
     }
 
-    /// One more.
+    /// One more, which is counted, and a line where there are files.
     pub(crate) fn add(&mut self, now: Time, record: &Record) {
+        self.outcomes.add(record);
         if self.files.is_none() {
             return;
         }
@@ -298,10 +301,11 @@ impl Recorder {
     /// Brings the gauges up to date.
     pub(crate) fn publish(&self) {
         self.metrics.set(RecordMetric::Waiting, self.waiting.len() as u64);
+        self.outcomes.publish();
     }
 
-    pub(crate) fn cells(&self) -> event::MetricCells {
-        self.metrics.cells()
+    pub(crate) fn cells(&self) -> [event::MetricCells; 2] {
+        [self.metrics.cells(), self.outcomes.cells()]
     }
 }
 
@@ -309,6 +313,7 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::effects::Way;
+    use crate::outcomes::Outcomes;
 
     const SECTION: &str = "name = \"sms1\"\nnumber = \"447700000099\"\n\
          domain = \"ims.example.org\"\nlisten = [\"udp:127.0.0.1:5090\"]\n[cdr]\n";

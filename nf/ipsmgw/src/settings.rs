@@ -19,7 +19,7 @@ pub struct Settings {
     pub subsystems: Subsystems,
     /// Whose subscribers are served, and how; none where the gateway is a centre itself.
     pub networks: Vec<Network>,
-    /// What of the rows that outlive a flow peers may take.
+    /// What peers may take.
     pub shares: Shares,
     /// Mobile country and network code of correlation IMSIs.
     pub correlation_prefix: String,
@@ -44,8 +44,6 @@ pub struct Settings {
     pub allowed: Vec<String>,
     /// Flows at once.
     pub flows_max: u32,
-    /// Deliveries to one subscriber at once, those that wait among them.
-    pub deliveries_max: usize,
     /// Whether another node may have to go on with what is under way: it is told of that.
     pub has_standby: bool,
     /// Whose terminals are served.
@@ -99,7 +97,7 @@ pub struct Network {
     pub centres: Vec<String>,
 }
 
-/// What peers may take of the rows that outlive a flow.
+/// What peers may take: of the rows that outlive a flow, and of what is under way.
 #[derive(Debug, Clone, Copy)]
 pub struct Shares {
     /// Correlations that stand at once.
@@ -108,6 +106,8 @@ pub struct Shares {
     pub waiting_max: usize,
     /// Subscribers of whom one service centre may begin to wait to hear.
     pub waiting_rate: Rate,
+    /// Deliveries to one subscriber at once, those that wait among them.
+    pub deliveries_max: usize,
 }
 
 /// Subsystem numbers (TS 23.003 §8).

@@ -6,7 +6,6 @@ use crate::effects::{Out, Sent};
 use crate::known::Known;
 use crate::metrics::Metric;
 use crate::settings::Settings;
-use crate::silent::Silent;
 use crate::store::{Answer, Limit};
 use event::Metrics;
 use machine::{KeyedHash, Time};
@@ -115,7 +114,6 @@ pub struct Shared {
     pub(crate) begins: BTreeMap<u64, u64>,
     references: u64,
     pub(crate) known: Known,
-    pub(crate) silent: Silent,
     /// Whose turn it is at rows, and what each flow waits for or has.
     pub(crate) rows: Subscribers,
     held: BTreeMap<u64, (Msisdn, Held)>,
@@ -146,7 +144,6 @@ impl Shared {
             begins: BTreeMap::new(),
             references: 0,
             known: Known::default(),
-            silent: Silent::default(),
             rows: Subscribers::default(),
             held: BTreeMap::new(),
             given: Given::new(settings.shares.correlations_max),

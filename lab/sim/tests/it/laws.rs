@@ -312,6 +312,7 @@ fn sms_settings() -> ipsmgw::Settings {
             correlations_max: 4,
             waiting_max: 4,
             waiting_rate: machine::bucket::Rate::new(1.0, Some(3)),
+            deliveries_max: 4,
         },
         correlation_prefix: "23415".into(),
         correlation_time: Duration::from_secs(60),
@@ -324,7 +325,6 @@ fn sms_settings() -> ipsmgw::Settings {
         sender_rate: machine::bucket::Rate::new(9.0, Some(9)),
         allowed: vec!["*".to_owned()],
         flows_max: 16,
-        deliveries_max: 4,
         has_standby: true,
         terminals: ipsmgw::Terminals {
             domains: vec!["ims.example.org".to_owned()],
