@@ -9,6 +9,7 @@
 
 use crate::config::{Ipsmgw, RECORD_PORT};
 use crate::effects::{Attempt, Direction, Record};
+use crate::outcomes::Outcomes;
 use append::{COUNTS_OCTETS, RecordFiles};
 use config::Issue;
 use event::Metrics;
@@ -313,7 +314,6 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::effects::Way;
-    use crate::outcomes::Outcomes;
 
     const SECTION: &str = "name = \"sms1\"\nnumber = \"447700000099\"\n\
          domain = \"ims.example.org\"\nlisten = [\"udp:127.0.0.1:5090\"]\n[cdr]\n";
