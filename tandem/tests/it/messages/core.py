@@ -28,9 +28,17 @@ INNER = ("REGISTER sip:ims.example.org SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;bra
          "Max-Forwards: 70\r\nFrom: <{0}>;tag=u\r\nTo: <{0}>\r\nCall-ID: u-{1}\r\n"
          "CSeq: 1 REGISTER\r\nContact: <sip:{1}@192.0.2.1>{2}\r\nContent-Length: 0\r\n\r\n")
 transport, own, gateway = sys.argv[1], sys.argv[2], sys.argv[3]
-OWN = (own.rsplit(":", 1)[0], int(own.rsplit(":", 1)[1]))
-GATEWAYS = [(it.rsplit(":", 1)[0], int(it.rsplit(":", 1)[1])) for it in gateway.split(",")]
+
+
+def address(text):
+    host, port = text.rsplit(":", 1)
+    return host.strip("[]"), int(port)
+
+
+OWN = address(own)
+GATEWAYS = [address(it) for it in gateway.split(",")]
 GATEWAY = GATEWAYS[0]
+FAMILY = socket.AF_INET6 if ":" in OWN[0] else socket.AF_INET
 CENTRE = sys.argv[4] if len(sys.argv) > 4 else "447700000099"
 packets, answers, reports, inbox, modes = [], {}, {}, {}, {}
 lock = threading.Lock()
@@ -43,7 +51,7 @@ def identity(number):
 
 class Datagrams:
     def __init__(self):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket = socket.socket(FAMILY, socket.SOCK_DGRAM)
         self.socket.bind(OWN)
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -59,7 +67,7 @@ class Datagrams:
 
 class Streams:
     def __init__(self):
-        self.listener = socket.create_server(OWN)
+        self.listener = socket.create_server(OWN, family=FAMILY)
         threading.Thread(target=self.accept, daemon=True).start()
         self.out = None
         self.incoming = None
