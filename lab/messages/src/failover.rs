@@ -365,7 +365,7 @@ fn rows(
     ]
 }
 
-/// What a subscriber takes of each node. Few subscribers are not judged: what is under way counts too.
+/// What a subscriber takes of each node. Few of them are not judged: what is under way counts too.
 fn memory(octets: [f64; 2], is_full: bool, broken: &mut Vec<String>) -> Vec<Row> {
     let rows =
         [("a subscriber at its node", octets[0]), ("a subscriber at the standby", octets[1])];

@@ -30,8 +30,8 @@ pub struct ScscfSpec {
     /// Its subscribers: private and public identity, K and OPc in hexadecimal digits, with commas
     /// between.
     pub cards: Vec<String>,
-    /// An application server that registrations and messages of all subscribers go to by their filter
-    /// criteria; with one nobody is asked for a proof.
+    /// An application server that registrations and messages of all subscribers go to by their
+    /// filter criteria; with one nobody is asked for a proof.
     pub application: Option<SocketAddr>,
 }
 

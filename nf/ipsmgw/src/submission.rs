@@ -5,8 +5,8 @@
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
 //! The standby of a pair knows what a service centre was asked for, and how that was reported,
-//! before the report leaves. What comes again while nobody knows whether the service centre took it,
-//! since that did not answer or the node that had asked has died, is said to it with TP-RD (TS
+//! before the report leaves. What comes again while nobody knows whether the service centre took
+//! it, since that did not answer or the node that had asked has died, is said to it with TP-RD (TS
 //! 23.040 §9.2.3.25): of a duplicate it says so, and has the message.
 
 use crate::account::Account;

@@ -1,5 +1,5 @@
-//! What a registered subscriber takes of the memory of a gateway, and of its standby's: a program of
-//! its own, since it looks at the size of its process.
+//! A program of its own, since it looks at the size of its process: what a registered subscriber
+//! takes of the memory of a gateway, and of its standby's.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ipsmgw::ShortMessageGateway;

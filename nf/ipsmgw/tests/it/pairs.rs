@@ -628,8 +628,8 @@ impl World {
         panic!("{}: it does not end", self.seed);
     }
 
-    /// No more was taken of the one sender than he may send, but for the one of each takeover that is
-    /// told to nobody.
+    /// No more was taken of the one sender than he may send, but for the one of each takeover that
+    /// is told to nobody.
     fn is_within_limits(&self) {
         let mut times: Vec<Time> =
             self.texts.values().filter_map(|it| it.acknowledged_at).collect();

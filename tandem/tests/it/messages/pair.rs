@@ -194,8 +194,8 @@ fn a_service_centre_has_once_what_a_terminal_says_again_after_a_takeover() {
     let other = &sites[1 - first];
     other.until(&["replica"], |rows| rows.first().is_some_and(|it| it["role"] == "active"));
     stands(other);
-    // Both are said again, and acknowledged: of the first one this node knows that, of the other one
-    // the centre.
+    // Both are said again, and acknowledged: of the first one this node knows that, of the other
+    // one the centre.
     core.submits(&format!("{ALICE} {BOB} 7 plain Reported"));
     core.submits(&format!("{ALICE} {BOB} 8 plain Unreported"));
     core.submits(&format!("{ALICE} {BOB} 9 plain Another"));
