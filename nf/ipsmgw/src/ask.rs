@@ -3,7 +3,6 @@
 use crate::effects::{In as Input, Written};
 use crate::function::ShortMessageGateway;
 use crate::place::Left;
-use crate::silent::Whom;
 use crate::store::{Form, Key, Row};
 use diameter_stack::{
     DiameterActRow, DiameterConnectionRow, DiameterPeerRow, DiameterTraceRow,
@@ -13,6 +12,7 @@ use keyed::StoreRow;
 use machine::Time;
 use mapsms::identity::Msisdn;
 use mapsms::rows::SUBSCRIBERS;
+use mapsms::silent::Whom;
 use question::{Condition, Parameter, Question, question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
 use sctp_stack::{SctpAssociationRow, SctpPathRow};

@@ -15,7 +15,6 @@ use crate::peers;
 use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
-use crate::silent::Whom;
 use crate::step::{NOBODY, Step};
 use crate::store::{Correlation, Done, Flight, Submitted};
 use crate::submission::Submission;
@@ -29,6 +28,7 @@ use mapsms::given::For;
 use mapsms::identity::{Correlations, Imsi, Msisdn, canonical};
 use mapsms::informed::MwStatus;
 use mapsms::senders::{Asked, Known};
+use mapsms::silent::Whom;
 use smsdiameter::is_by_diameter;
 use std::collections::BTreeMap;
 use tcu::{Component, Indication, Portion, Request};
@@ -563,7 +563,8 @@ impl Gateway {
             let Shared { known, settings, is_connected, .. } = &mut self.shared;
             // Without a link nobody was asked.
             if *is_connected || *reply != Reply::Silence(Silence::Undelivered) {
-                known.silent.replied(now, settings, asking.argument(), reply);
+                let network = |it: &Msisdn| Some(settings.network(it)?.name.clone());
+                known.silent.replied(now, asking.argument(), reply, network);
             }
         }
         let time = self.shared.settings.flow_time;

@@ -2,10 +2,10 @@
 //! does not answer.
 
 use crate::settings::Settings;
-use crate::silent::Silent;
 use mapsms::argument::Argument;
 use mapsms::by_diameter::names::Names;
 use mapsms::identity::Msisdn;
+use mapsms::silent::Silent;
 use mapsms::versions::Versions;
 use sccp::codec::Address;
 use smsdiameter::{Place, Role, home_of, place, reached};

@@ -38,7 +38,6 @@ mod known;
 mod metrics;
 pub mod network;
 mod notice;
-mod outcomes;
 mod pair;
 mod peer_operation;
 mod peers;
@@ -50,7 +49,6 @@ mod sending;
 mod settings;
 mod shards;
 mod shared;
-mod silent;
 mod standby;
 mod step;
 mod stored;
@@ -68,13 +66,13 @@ pub use gateway::{Gateway, Seeds};
 pub use mapsms::asking::{Reply, Silence};
 pub use mapsms::deposit::Local;
 pub use mapsms::identity::{Correlations, Imsi, Msisdn};
+pub use mapsms::outcomes::{OutcomeMetric, outcomes};
 pub use mapsms::rows::{MESSAGES, SUBSCRIBERS};
+pub use mapsms::silent::Whom;
 pub use mapsms::{centre, store};
 pub use metrics::Metric;
-pub use outcomes::{OutcomeMetric, outcomes};
 pub use records::{CdrKeys, RecordMetric};
 pub use settings::{Hlr, Home, Network, Settings, Shares, Subsystems, Terminals};
-pub use silent::Whom;
 pub use smsdiameter::{
     Charge, Charged, ChargingKeys, DestinationKeys, HomeAnswer, HomeKeys, HomeMetric, HomeQuestion,
     OnFailure, PeerQuestion, Place, Role,

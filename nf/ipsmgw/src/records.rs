@@ -9,12 +9,12 @@
 
 use crate::config::{Ipsmgw, RECORD_PORT};
 use crate::effects::{Attempt, Direction, Record};
-use crate::outcomes::Outcomes;
 use append::{COUNTS_OCTETS, RecordFiles};
 use config::Issue;
 use event::Metrics;
 use machine::{Duration, Time};
 use mapsms::identity::Msisdn;
+use mapsms::outcomes::Outcomes;
 use runtime::{ChannelEvent, Effects, In};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

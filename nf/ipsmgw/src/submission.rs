@@ -16,19 +16,16 @@ use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
-use bytes::Bytes;
 use machine::Time;
-use map::Error;
-use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use mapsms::argument::Argument;
 use mapsms::asking::{Asking, Reply, Silence};
-use mapsms::deposit::Local;
+use mapsms::deposit::{Kept, rejecting_duplicates};
 use mapsms::identity::{Imsi, Msisdn};
-use mapsms::invoked::{failure_of, report_of};
+use mapsms::invoked::{cause_of, report_of};
 use mapsms::senders::{Asked, Known};
 use sha2::{Digest as _, Sha256};
 use sms::rp::{Failure, Message, reference_of};
-use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
+use sms::{Cause, FailureCause, Kind, Parameter, RpAddress};
 use smsdiameter::{Charge, Charged};
 
 /// Octets of a TPDU that MAP carries (SignalInfo, TS 29.002 §17.7.8).
@@ -251,7 +248,9 @@ impl Submission {
             return self.refused(Cause::TemporaryFailure, None, step);
         };
         let body = core::mem::take(&mut self.message.body);
-        let made = Message::read(&body).ok().map(|it| stored_of(&it, local, sender, step));
+        let made = Message::read(&body)
+            .ok()
+            .map(|it| local.stored(&it, sender, &step.shared.centre, step.now));
         self.message.body = body;
         let stored = match made {
             Some(Ok(mut stored)) => {
@@ -459,50 +458,6 @@ impl Submission {
     }
 }
 
-/// Why a message is not kept.
-enum Kept {
-    /// It cannot be.
-    Cause(Cause),
-    /// The centre does not want it.
-    Centre(FailureCause),
-}
-
-/// What the gateway's own centre keeps of a message.
-fn stored_of(
-    message: &Message<'_>,
-    local: &Local,
-    sender: Msisdn,
-    step: &Step<'_>,
-) -> Result<Stored, Kept> {
-    let invalid = || Kept::Cause(Cause::InvalidMandatory);
-    let kind = message.tpdu_kind().ok_or_else(invalid)?;
-    if kind == Kind::Command {
-        return Err(Kept::Centre(FailureCause::CommandUnsupported));
-    }
-    let submit = kind.read(message.user_data.unwrap_or_default()).map_err(|_| invalid())?;
-    let to = submit.address().and_then(|it| local.dialled(it));
-    let to = to.ok_or(Kept::Cause(Cause::UnassignedNumber))?;
-    let reference = submit.reference().unwrap_or_default();
-    if submit.flag(Parameter::RejectDuplicates)
-        && step.shared.centre.has_duplicate(&to, &sender, reference)
-    {
-        return Err(Kept::Centre(FailureCause::DuplicateRejected));
-    }
-    let from = Address::international(sender.digits()).ok_or_else(invalid)?;
-    let tpdu = local.deliver(&submit, from, step.now).ok_or_else(invalid)?;
-    Ok(Stored {
-        to,
-        sender: Some(sender),
-        reference,
-        wants_report: submit.flag(Parameter::StatusReportRequest),
-        tpdu,
-        received: step.now,
-        until: local.until(Some(&submit), step.now),
-        trail: 0,
-        sum: 0,
-    })
-}
-
 /// A sum of what a message is known by when it comes again: the same at every node and after every
 /// start, and nobody can make another message that has it.
 pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
@@ -511,45 +466,7 @@ pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
     digest.iter().take(8).fold(0, |sum, octet| sum << 8 | u64::from(*octet))
 }
 
-/// An SMS-SUBMIT that asks for a duplicate to be rejected (TP-RD, TS 23.040 §9.2.2.2).
-fn rejecting_duplicates(tpdu: &[u8]) -> Vec<u8> {
-    const REJECT_DUPLICATES: u8 = 1 << 2;
-    let mut octets = tpdu.to_vec();
-    if let Some(first) = octets.first_mut() {
-        *first |= REJECT_DUPLICATES;
-    }
-    octets
-}
-
 fn written(message: &Message<'_>) -> Option<Vec<u8>> {
     let mut octets = Vec::new();
     message.write(&mut octets).ok().map(|()| octets)
-}
-
-/// The cause that a terminal is told of an error of a service centre, with the centre's report
-/// (TS 24.011 §E.2, TS 23.040 §9.3.3).
-pub(crate) fn cause_of(
-    error: Option<Error>,
-    parameter: Option<&Bytes>,
-) -> (Cause, Option<Vec<u8>>) {
-    let cause = match error {
-        Some(Error::SmDeliveryFailure) => {
-            let (cause, report) = failure_of(parameter);
-            let cause = match cause {
-                Some(DeliveryFailure::UnknownServiceCentre) => Cause::UnassignedNumber,
-                Some(DeliveryFailure::ScCongestion) => Cause::Congestion,
-                Some(DeliveryFailure::InvalidSmeAddress) => Cause::TransferRejected,
-                Some(DeliveryFailure::SubscriberNotScSubscriber) => Cause::UnidentifiedSubscriber,
-                _ => Cause::TransferRejected,
-            };
-            return (cause, report);
-        }
-        Some(Error::SystemFailure) => Cause::NetworkOutOfOrder,
-        Some(Error::FacilityNotSupported) => Cause::FacilityRejected,
-        Some(Error::UnknownSubscriber) => Cause::UnknownSubscriber,
-        Some(Error::CallBarred) => Cause::CallBarred,
-        Some(Error::DataMissing | Error::UnexpectedDataValue) => Cause::SemanticallyIncorrect,
-        _ => Cause::TemporaryFailure,
-    };
-    (cause, None)
 }

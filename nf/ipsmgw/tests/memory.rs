@@ -110,6 +110,5 @@ fn a_registered_subscriber_takes_half_a_kilobyte_at_either_node() {
     }
     assert!(is_whole);
     let other = (resident() - before) / SUBSCRIBERS as usize;
-    println!("{own} octets, at the standby {other}");
     assert!(own <= MOST && other <= MOST, "{own} octets, at the standby {other}");
 }

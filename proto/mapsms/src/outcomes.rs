@@ -1,6 +1,6 @@
 //! What became of messages, counted by flow, way and cause.
 
-use crate::effects::{Direction, Record, Way};
+use crate::record::{Direction, Record, Way};
 use event::{MetricCells, Table};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn outcomes() -> Table<OutcomeMetric, 3> {
 
 /// What became of messages.
 #[derive(Debug)]
-pub(crate) struct Outcomes {
+pub struct Outcomes {
     counts: BTreeMap<(&'static str, &'static str, Outcome), u64>,
     table: Table<OutcomeMetric, 3>,
 }
@@ -53,7 +53,7 @@ impl Default for Outcomes {
 
 impl Outcomes {
     /// One more: of a delivery each way that was tried, of anything else its end.
-    pub(crate) fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &Record) {
         let flow = match record.direction {
             Direction::Originated => "submission",
             Direction::Terminated => "delivery",
@@ -79,7 +79,7 @@ impl Outcomes {
     }
 
     /// Brings the table up to date.
-    pub(crate) fn publish(&self) {
+    pub fn publish(&self) {
         let row = |(key, count): (&(&'static str, &'static str, Outcome), &u64)| {
             let labels = [key.0.to_owned(), key.1.to_owned(), key.2.text()];
             (labels, [(OutcomeMetric::Outcomes, *count)])
@@ -87,7 +87,9 @@ impl Outcomes {
         self.table.show(self.counts.iter().map(row));
     }
 
-    pub(crate) fn cells(&self) -> MetricCells {
+    /// A reader's view.
+    #[must_use]
+    pub fn cells(&self) -> MetricCells {
         self.table.cells()
     }
 }
@@ -95,7 +97,7 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::effects::Attempt;
+    use crate::record::Attempt;
 
     #[test]
     fn each_way_of_a_delivery_counts_with_its_cause_and_a_submission_with_its_own() {

@@ -4,11 +4,10 @@
 //!   question ─→ no answer ─→ no answer ─→ no answer: it is silent ─→ an answer, or nobody asks
 //! ```
 
-use crate::settings::Settings;
+use crate::argument::Argument;
+use crate::asking::{Reply, Silence};
+use crate::identity::Msisdn;
 use machine::{Duration, Time};
-use mapsms::argument::Argument;
-use mapsms::asking::{Reply, Silence};
-use mapsms::identity::Msisdn;
 use std::collections::BTreeMap;
 
 /// Questions in a row without an answer.
@@ -29,8 +28,8 @@ pub enum Whom {
 
 impl Whom {
     /// Who is asked by an operation; none: somebody of whom that is not told, as of an MSC.
-    fn of(settings: &Settings, argument: &Argument) -> Option<Self> {
-        let hlr = |msisdn: &Msisdn| Some(Self::Hlr(settings.network(msisdn)?.name.clone()));
+    fn of(argument: &Argument, network: impl Fn(&Msisdn) -> Option<String>) -> Option<Self> {
+        let hlr = |msisdn: &Msisdn| network(msisdn).map(Self::Hlr);
         match argument {
             Argument::Routing { msisdn, .. }
             | Argument::Report { msisdn, .. }
@@ -54,21 +53,21 @@ struct Unanswered {
 
 /// Who has not answered.
 #[derive(Debug, Default)]
-pub(crate) struct Silent {
+pub struct Silent {
     all: BTreeMap<Whom, Unanswered>,
 }
 
 impl Silent {
-    /// What came of a question. One that was not delivered says nothing of a service centre: a
-    /// terminal may have made its number up.
-    pub(crate) fn replied(
+    /// What came of a question; `network` names that of a subscriber. One that was not delivered
+    /// says nothing of a service centre: a terminal may have made its number up.
+    pub fn replied(
         &mut self,
         now: Time,
-        settings: &Settings,
         argument: &Argument,
         reply: &Reply,
+        network: impl Fn(&Msisdn) -> Option<String>,
     ) {
-        let Some(whom) = Whom::of(settings, argument) else { return };
+        let Some(whom) = Whom::of(argument, network) else { return };
         match (reply, &whom) {
             (Reply::Result(_) | Reply::Error(..), _) => {
                 self.all.remove(&whom);
@@ -87,7 +86,7 @@ impl Silent {
     }
 
     /// Who does not answer, and how many questions.
-    pub(crate) fn rows(&self, now: Time) -> impl Iterator<Item = (&Whom, u32)> {
+    pub fn rows(&self, now: Time) -> impl Iterator<Item = (&Whom, u32)> {
         let is_silent = move |it: &Unanswered| it.count >= SILENCES && now < it.last + SAID;
         self.all.iter().filter(move |it| is_silent(it.1)).map(|(whom, it)| (whom, it.count))
     }
