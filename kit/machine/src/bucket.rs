@@ -53,6 +53,20 @@ impl Bucket {
     pub fn is_rested(&self, now: Time) -> bool {
         self.due <= now
     }
+
+    /// When nothing of it is used any more, where more than one is used now: what somebody else has
+    /// to know who goes on with it.
+    #[must_use]
+    pub fn burst_until(&self, now: Time, rate: Rate) -> Option<Time> {
+        (self.due > now + Duration::from_nanos(rate.interval_ns)).then_some(self.due)
+    }
+
+    /// One that somebody else has used until then, and no more than the rate allows at once.
+    #[must_use]
+    pub fn used_until(due: Time, now: Time, rate: Rate) -> Self {
+        let most = Duration::from_nanos(rate.tolerance_ns.saturating_add(rate.interval_ns));
+        Self { due: due.min(now + most) }
+    }
 }
 
 impl Rate {
@@ -86,5 +100,27 @@ mod tests {
         assert!(!bucket.is_rested(Time::from_millis(2_000)));
         assert!(bucket.is_rested(Time::from_millis(3_000)));
         assert!(!Bucket::default().has_room(Time::MAX, Rate::new(0.0, None)), "none ever passes");
+    }
+
+    #[test]
+    fn who_goes_on_with_a_burst_lets_no_more_of_it_pass_than_are_left() {
+        let (rate, now) = (Rate::new(1.0, Some(4)), Time::from_millis(5_000));
+        let mut bucket = Bucket::default();
+        bucket.take(now, rate);
+        assert_eq!(bucket.burst_until(now, rate), None, "it is the first one");
+        bucket.take(now, rate);
+        let due = bucket.burst_until(now, rate).unwrap();
+        let mut other = Bucket::used_until(due, now, rate);
+        let mut left = 0;
+        while other.has_room(now, rate) {
+            other.take(now, rate);
+            left += 1;
+        }
+        assert_eq!(left, 2);
+        // Of a clock that is ahead: nobody waits longer than after a whole burst.
+        let ahead = Bucket::used_until(Time::MAX, now, rate);
+        assert!(!ahead.has_room(now, rate));
+        assert!(ahead.has_room(now + Duration::from_secs(1), rate));
+        assert!(ahead.is_rested(now + Duration::from_secs(4)));
     }
 }

@@ -33,6 +33,7 @@ fn settings(choice: u8) -> Settings {
         address: title("447700000099"),
         subsystems: Subsystems { hlr: 6, centre: 8, msc: 8 },
         networks: vec![Network {
+            name: "own".to_owned(),
             numbers: Vec::new(),
             hlr: if choice & 2 == 0 { Hlr::Number(9) } else { Hlr::Suppressed },
             ways,
@@ -42,6 +43,7 @@ fn settings(choice: u8) -> Settings {
             correlations_max: 4,
             waiting_max: 4,
             waiting_rate: Rate::new(1.0, Some(3)),
+            deliveries_max: 3,
         },
         correlation_prefix: "23415".to_owned(),
         correlation_time: Duration::from_secs(60),
@@ -54,7 +56,7 @@ fn settings(choice: u8) -> Settings {
         sender_rate: Rate::new(1.0, Some(3)),
         allowed: vec!["*".to_owned()],
         flows_max: FLOWS_MAX,
-        deliveries_max: 3,
+        has_standby: choice & 8 == 0,
         terminals: Terminals {
             domains: vec!["ims.example.org".to_owned()],
             take_by_default: choice & 4 == 0,

@@ -195,7 +195,7 @@ impl Core {
     }
 
     fn digits(number: u32) -> String {
-        format!("4477009{number:06}")
+        format!("4477009{number:07}")
     }
 
     fn number(&mut self) -> u64 {

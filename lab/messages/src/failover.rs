@@ -30,6 +30,8 @@ const GATEWAY: &str = "447700000090";
 const SETTLED_MAX: Duration = Duration::from_secs(90);
 /// Sessions that end after this have failed.
 const LEFT: Duration = Duration::from_secs(8);
+/// Octets of a subscriber at most.
+const OCTETS_MAX: f64 = 512.0;
 /// Requests that wait for their answers while many register.
 const AT_ONCE: usize = 256;
 
@@ -51,7 +53,7 @@ impl Size {
         match (options.quick, options.plane.full) {
             (true, _) => of(2_000, 200.0, 4),
             (false, false) => of(50_000, 500.0, 30),
-            (false, true) => of(600_000, 1_000.0, 60),
+            (false, true) => of(1_200_000, 1_000.0, 60),
         }
     }
 }
@@ -113,6 +115,25 @@ impl Pair {
 
     fn site(&self, node: usize) -> anyhow::Result<&Site> {
         self.nodes[node].as_ref().context("it does not run")
+    }
+
+    /// Resident octets of both.
+    fn resident(&self) -> anyhow::Result<[u64; 2]> {
+        let [a, b] = [self.site(0)?, self.site(1)?].map(|it| it.usage().resident_bytes);
+        Ok([a, b])
+    }
+
+    /// Octets that each subscriber takes, at the node that serves and at its standby.
+    fn octets_of_each(
+        &self,
+        before: [u64; 2],
+        serves: usize,
+        subscribers: u32,
+    ) -> anyhow::Result<[f64; 2]> {
+        let after = self.resident()?;
+        let of =
+            |node: usize| after[node].saturating_sub(before[node]) as f64 / f64::from(subscribers);
+        Ok([of(serves), of(1 - serves)])
     }
 
     fn role(&self, node: usize) -> anyhow::Result<(String, bool)> {
@@ -183,8 +204,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     pair.settled(&mut core)?;
     progress.step();
     progress.say(&format!("{} subscribers register", size.subscribers));
+    let before = pair.resident()?;
     register(&mut core, size.subscribers)?;
     let serves = pair.settled(&mut core)?;
+    let octets = pair.octets_of_each(before, serves, size.subscribers)?;
     progress.step();
     progress.say(&format!("{} sessions/s, and the node that serves is killed", size.per_s));
     core.load(size.per_s, size.part)?;
@@ -205,8 +228,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     progress.say("what was answered is looked for");
     let found = look(&pair, &mut core)?;
     progress.step();
-    let rows = rows(&size, &core.book, &found, pause, &again);
-    let broken = broken(&rows, &core.book);
+    let mut rows = rows(&size, &core.book, &found, pause, &again);
+    let mut broken = broken(&rows, &core.book);
+    rows.extend(memory(octets, options.plane.full, &mut broken));
     Ok(Outcome { experiment: NAME, host: host::describe(), rows, broken })
 }
 
@@ -339,6 +363,22 @@ fn rows(
             json!({ "rows": again.rows, "note": with_rows }),
         ),
     ]
+}
+
+/// What a subscriber takes of each node. Few of them are not judged: what is under way counts too.
+fn memory(octets: [f64; 2], is_full: bool, broken: &mut Vec<String>) -> Vec<Row> {
+    let rows =
+        [("a subscriber at its node", octets[0]), ("a subscriber at the standby", octets[1])];
+    rows.into_iter()
+        .map(|(scenario, octets)| {
+            if is_full && octets > OCTETS_MAX {
+                broken.push(format!("{scenario}: more than {OCTETS_MAX} octets"));
+            }
+            let mut row = Row::absent(scenario, "octets", None, "");
+            (row.tandem, row.detail) = (Some(octets), json!({ "note": "from /proc" }));
+            row
+        })
+        .collect()
 }
 
 /// What does not hold that is promised.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! P-CSCF ─ SIP, UDP ─→ kamailio: ims_auth, ims_registrar_scscf, cdp ─ Diameter, TCP ─→ hss.py
+//!                         └─ ims_isc ─ SIP, UDP ─→ an application server
 //! ```
 
 use crate::port::wait_for_sip;
@@ -29,6 +30,9 @@ pub struct ScscfSpec {
     /// Its subscribers: private and public identity, K and OPc in hexadecimal digits, with commas
     /// between.
     pub cards: Vec<String>,
+    /// An application server that registrations and messages of all subscribers go to by their
+    /// filter criteria; with one nobody is asked for a proof.
+    pub application: Option<SocketAddr>,
 }
 
 /// A running S-CSCF with its HSS.
@@ -46,17 +50,23 @@ impl Scscf {
     /// When one is not installed (Debian: kamailio-ims-modules, kamailio-presence-modules; PyPI:
     /// python-diameter) or does not come up.
     pub fn start(spec: &ScscfSpec, directory: &Path) -> anyhow::Result<Self> {
-        let ScscfSpec { listen, hss, realm, cards } = spec;
+        let ScscfSpec { listen, hss, realm, cards, application } = spec;
         let identity = hss.ip().to_string();
         let text = CONFIGURATION.replace("OWN", &listen.to_string());
         let control = directory.join("control");
         let text = text.replace("REALM", realm).replace("HSS", &identity);
         let text = text.replace("CONTROL", &control.to_string_lossy());
+        let (defined, host, uri) = match application {
+            Some(it) => ("#!define WITH_APPLICATION", it.ip().to_string(), format!("sip:{it}")),
+            None => ("", String::new(), "none".to_owned()),
+        };
+        let text = text.replace("#DEFINED", defined).replace("APPLICATION_HOST", &host);
         fs::write(directory.join("kamailio.cfg"), text)?;
         fs::write(directory.join("cdp.xml"), cdp(spec))?;
         fs::write(directory.join("hss.py"), HSS)?;
         let own = listen.ip().to_string();
-        let words = ["hss.py", &identity, &hss.port().to_string(), &own, realm].map(str::to_owned);
+        let port = hss.port().to_string();
+        let words = ["hss.py", &identity, &port, &own, realm, &uri].map(str::to_owned);
         let words = words.into_iter().chain(cards.iter().cloned());
         let mut hss =
             Process::start(&ProcessSpec::new("hss", "/usr/bin/python3", directory).with(words))?;

@@ -12,6 +12,7 @@ use keyed::StoreRow;
 use machine::Time;
 use mapsms::identity::Msisdn;
 use mapsms::rows::SUBSCRIBERS;
+use mapsms::silent::Whom;
 use question::{Condition, Parameter, Question, question, questions, rows};
 use runtime::{Answered, Ask, AskError, Effects, Ticket};
 use sctp_stack::{SctpAssociationRow, SctpPathRow};
@@ -352,6 +353,16 @@ impl ShortMessageGateway {
             let text = format!("the link {link} does not stand: {why}{effect}");
             let row = Condition::new("link-down", link, severity, text);
             rows.push(row.starting(is_starting).caused_by(UNREACHED));
+        }
+        if is_connected || self.config.link.is_empty() {
+            rows.extend(self.gateway.silent(now).map(|(whom, count)| {
+                let (name, subject, what) = match whom {
+                    Whom::Hlr(network) => ("hlr-silent", network, "the HLR of the network"),
+                    Whom::Centre(number) => ("centre-silent", number, "the service centre"),
+                };
+                let text = format!("{what} {subject} has not answered the last {count} questions");
+                Condition::new(name, subject, "major", text).caused_by(UNREACHED)
+            }));
         }
         rows.extend(self.store.alarms());
         let status = self.store.status();

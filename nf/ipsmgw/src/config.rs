@@ -379,7 +379,7 @@ impl Ipsmgw {
             sender_rate: Rate::new(limits.sender_per_s.into(), Some(limits.sender_burst)),
             allowed: own.allowed.clone(),
             flows_max: limits.flows_max,
-            deliveries_max: own.deliveries_max.into(),
+            has_standby: self.replica.is_some(),
             terminals: Terminals {
                 domains: vec![self.domain.clone()],
                 take_by_default: self.sms_by_default,
@@ -426,7 +426,6 @@ impl Ipsmgw {
                 messages_per_receiver_max: wide(centre.messages_per_subscriber_max),
                 retries: centre.retries_s.iter().map(|it| seconds(*it)).collect(),
             },
-            has_standby: self.replica.is_some(),
             validity: seconds(centre.validity_s),
             validity_max: seconds(centre.validity_max_s),
             parts_max: centre.parts_max.into(),

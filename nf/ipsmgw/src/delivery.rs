@@ -230,7 +230,7 @@ impl Delivery {
         let Some(msisdn) = self.msisdn() else {
             return self.refuse(Refused::of(Error::SystemFailure), None, step);
         };
-        let (sender, max) = (self.sender(), step.settings().deliveries_max);
+        let (sender, max) = (self.sender(), step.settings().shares.deliveries_max);
         self.state = State::Queued;
         match step.shared.subscribers.join(&msisdn, &sender, step.flow, max) {
             Turn::Now => self.begin(step),

@@ -1,7 +1,7 @@
 //! What the gateway is told, and what it wants.
 
 use crate::centre::{Retry, Stored};
-use crate::store::{Answer, Correlation, Done, Flight, Question};
+use crate::store::{Answer, Correlation, Done, Flight, Limit, Question, Submitted};
 use core::fmt;
 use machine::Time;
 use map::Operation;
@@ -10,6 +10,7 @@ use mapsms::by_diameter::Named;
 use mapsms::identity::{Imsi, Msisdn};
 use mapsms::informed::MwStatus;
 use mapsms::invoked::Invoked;
+pub use mapsms::record::{Attempt, Direction, Record, Way};
 use smsdiameter::{Charge, Charged, HomeAnswer, HomeQuestion, PeerQuestion};
 pub use smsip::{Body, Received, Register, Route, Sending, Sent};
 
@@ -69,6 +70,10 @@ pub enum In {
     Awaited(Msisdn, Time),
     /// A message of the gateway's own centre was dealt with before the store was opened.
     Remembered(Done),
+    /// A service centre was asked to take a message of a terminal with that sum before then.
+    Submitted(u64, Submitted),
+    /// What somebody has used of a limit before then counts until that time.
+    Used(Limit, Msisdn, Time),
     /// Messages that wait are to be tried now: those for one receiver, or all.
     Retry(Option<Msisdn>),
     /// An operator sends a text.
@@ -179,69 +184,4 @@ pub enum Out {
     },
     /// A message was dealt with to its end.
     Record(Box<Record>),
-}
-
-/// Which way a message went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From a terminal.
-    Originated,
-    /// To a terminal.
-    Terminated,
-}
-
-/// How a message reached the subscriber.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// By SIP.
-    PacketSwitched,
-    /// By an MSC, an SGSN or an MME.
-    CircuitSwitched,
-}
-
-impl Way {
-    /// As the configuration says it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PacketSwitched => "ps",
-            Self::CircuitSwitched => "cs",
-        }
-    }
-}
-
-/// A way that was tried, and what came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt {
-    /// The way.
-    pub way: Way,
-    /// What came of it, in a word.
-    pub result: &'static str,
-    /// RP-Cause, where the terminal told one.
-    pub cause: Option<u8>,
-}
-
-/// What is recorded of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// Which way it went.
-    pub direction: Direction,
-    /// The subscriber's number.
-    pub subscriber: Option<Msisdn>,
-    /// The other end, as the message has it.
-    pub other: Option<String>,
-    /// Octets of its TPDU.
-    pub octets: usize,
-    /// The service centre.
-    pub centre: Option<Msisdn>,
-    /// The way of delivery, where it was delivered.
-    pub way: Option<Way>,
-    /// RP-Cause, where it failed.
-    pub cause: Option<u8>,
-    /// It is not over: it waits on, and why.
-    pub postponed: Option<&'static str>,
-    /// What was tried, in its order.
-    pub attempts: Vec<Attempt>,
-    /// Its trail in the service assurance.
-    pub trail: u64,
 }

@@ -781,8 +781,9 @@ impl Function for ShortMessageGateway {
     }
 
     fn cells(&self) -> Vec<event::MetricCells> {
-        let own = [self.wire.metrics.cells(), self.gateway.metrics().cells(), self.records.cells()];
-        own.into_iter().chain(self.by_diameter.cells()).collect()
+        let own = [self.wire.metrics.cells(), self.gateway.metrics().cells()];
+        let further = self.records.cells().into_iter().chain(self.by_diameter.cells());
+        own.into_iter().chain(further).collect()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::registration::Registration;
 use crate::settings::Settings;
 use crate::shared::{Event, Role, Shared, abort};
 use crate::step::{NOBODY, Step};
-use crate::store::{Correlation, Done, Flight};
+use crate::store::{Correlation, Done, Flight, Submitted};
 use crate::submission::Submission;
 use crate::text::Text;
 use event::Metrics;
@@ -27,6 +27,8 @@ use mapsms::asking::{Asking, Reply, Silence, reply_of};
 use mapsms::given::For;
 use mapsms::identity::{Correlations, Imsi, Msisdn, canonical};
 use mapsms::informed::MwStatus;
+use mapsms::senders::{Asked, Known};
+use mapsms::silent::Whom;
 use smsdiameter::is_by_diameter;
 use std::collections::BTreeMap;
 use tcu::{Component, Indication, Portion, Request};
@@ -447,6 +449,11 @@ impl Gateway {
         self.shared.metrics = before.shared.metrics;
     }
 
+    /// Who of the network does not answer, and how many questions.
+    pub fn silent(&self, now: Time) -> impl Iterator<Item = (&Whom, u32)> {
+        self.shared.known.silent.rows(now)
+    }
+
     /// No message that waits is begun for a while.
     pub(crate) fn pause(&mut self, now: Time) {
         self.shared.centre.pause(now);
@@ -524,15 +531,24 @@ impl Gateway {
         let _ = self.shared.given.put(now, &of, imsi, until.since(now));
     }
 
+    /// A service centre was asked to take a message by whoever had the rows before.
+    fn submitted(&mut self, now: Time, sum: u64, it: Submitted) {
+        let asked = Asked { is_debited: it.is_debited };
+        let known = it.report.map_or(Known::Asked(asked), Known::Reported);
+        self.shared.senders.remember(now, sum, it.received, known);
+    }
+
+    /// A step of no flow.
+    fn nobodys<'a>(&'a mut self, now: Time, out: &'a mut Vec<Out>) -> Step<'a> {
+        Step { now, flow: NOBODY, trail: 0, shared: &mut self.shared, out }
+    }
+
     fn retry(&mut self, now: Time, to: Option<&Msisdn>, out: &mut Vec<Out>) {
         let Some(to) = to else {
-            self.shared.centre.retry_all(now);
-            return;
+            return self.nobodys(now, out).retry_all();
         };
         if self.shared.settings.local.is_some() {
-            let mut step = Step { now, flow: NOBODY, trail: 0, shared: &mut self.shared, out };
-            step.reachable(to);
-            return;
+            return self.nobodys(now, out).reachable(to);
         }
         let flow = Flow::Notice(Box::new(Notice::reachable(to.clone())));
         self.begin(flow, Event::Begin);
@@ -541,8 +557,15 @@ impl Gateway {
     fn tell(&mut self, now: Time, flow: u64, event: Event, out: &mut Vec<Out>) {
         let Some(place) = self.flows.at_mut(key(flow)) else { return };
         let mut taken = core::mem::take(place);
-        if let Event::Replied(_) = event {
-            taken.asking().into_iter().for_each(|it| *it = None);
+        if let Event::Replied(reply) = &event
+            && let Some(asking) = taken.asking().and_then(Option::take)
+        {
+            let Shared { known, settings, is_connected, .. } = &mut self.shared;
+            // Without a link nobody was asked.
+            if *is_connected || *reply != Reply::Silence(Silence::Undelivered) {
+                let network = |it: &Msisdn| Some(settings.network(it)?.name.clone());
+                known.silent.replied(now, asking.argument(), reply, network);
+            }
         }
         let time = self.shared.settings.flow_time;
         let trail = taken.trail().unwrap_or_else(|| self.shared.trail(flow));
@@ -621,6 +644,10 @@ impl Machine for Gateway {
             In::Remembered(Done { sum, received }) => {
                 self.shared.senders.was_taken(now, sum, received);
             }
+            In::Submitted(sum, it) => self.submitted(now, sum, it),
+            In::Used(limit, whose, until) => {
+                self.shared.buckets(limit).restore(now, whose, until);
+            }
             In::Given(imsi, it, until) => self.given(now, imsi, &it, until),
             In::Awaited(msisdn, until) => {
                 self.shared.waiting.put(now, &msisdn, (), until.since(now));
@@ -631,7 +658,7 @@ impl Machine for Gateway {
                 flight.into_iter().for_each(|it| self.resume(now, number, it));
             }
             In::Retry(to) => self.retry(now, to.as_ref(), out),
-            In::NextHop => self.shared.centre.next_hop(now),
+            In::NextHop => self.nobodys(now, out).next_hop(),
             In::Operator { ticket, to, from, text } => {
                 self.operator(ticket, to, from, text, out);
             }

@@ -1,9 +1,11 @@
-//! What is known of peers: the versions of MAP that they speak, and their names in Diameter.
+//! What is known of peers: the versions of MAP that they speak, their names in Diameter, and who
+//! does not answer.
 
 use crate::settings::Settings;
 use mapsms::argument::Argument;
 use mapsms::by_diameter::names::Names;
 use mapsms::identity::Msisdn;
+use mapsms::silent::Silent;
 use mapsms::versions::Versions;
 use sccp::codec::Address;
 use smsdiameter::{Place, Role, home_of, place, reached};
@@ -16,11 +18,14 @@ const VERSIONS_MAX: usize = 4_096;
 pub(crate) struct Known {
     pub(crate) versions: Versions,
     pub(crate) names: Names,
+    /// Who does not answer.
+    pub(crate) silent: Silent,
 }
 
 impl Default for Known {
     fn default() -> Self {
-        Self { versions: Versions::new(VERSIONS_MAX), names: Names::default() }
+        let versions = Versions::new(VERSIONS_MAX);
+        Self { versions, names: Names::default(), silent: Silent::default() }
     }
 }
 

@@ -157,7 +157,8 @@ impl NetworkKeys {
             }
         };
         let (numbers, centres) = (self.numbers.clone(), self.centres.clone());
-        Some(Network { numbers, hlr, ways: self.delivery.ways(), centres })
+        let name = self.name.clone();
+        Some(Network { name, numbers, hlr, ways: self.delivery.ways(), centres })
     }
 
     /// Finds what is wrong; `at` is its place in the section.
@@ -212,6 +213,7 @@ impl SignallingKeys {
             correlations_max: wide(self.correlations_max),
             waiting_max: wide(self.waiting_max),
             waiting_rate: Rate::new(f64::from(per_day) / f64::from(DAY_S), Some(per_day)),
+            deliveries_max: self.deliveries_max.into(),
         }
     }
 

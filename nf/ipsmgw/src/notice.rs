@@ -6,13 +6,12 @@ use crate::metrics::Metric;
 use crate::shared::{Event, Held};
 use crate::step::{Asked, Step};
 use crate::store::{Answer, Key, Question, Row, Waiting};
-use crate::submission::cause_of;
 use map::Error;
 use map::types::{AlertReason, SmDeliveryOutcome};
 use mapsms::argument::Argument;
 use mapsms::asking::{Asking, Reply};
 use mapsms::identity::Msisdn;
-use mapsms::invoked::Refused;
+use mapsms::invoked::{Refused, cause_of};
 use mapsms::subscribers::Turn;
 use sms::rp::{Failure, Message};
 use sms::{Cause, RpAddress};
@@ -197,8 +196,7 @@ impl Notice {
         let Some(msisdn) = self.msisdn.clone().or_else(asserted) else {
             return self.acknowledge(Some(Cause::UnidentifiedSubscriber), step);
         };
-        if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Metric::Limited);
+        if !step.may_send(&msisdn) {
             return self.acknowledge(Some(Cause::Congestion), step);
         }
         self.msisdn = Some(msisdn.clone());

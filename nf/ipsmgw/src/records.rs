@@ -14,6 +14,7 @@ use config::Issue;
 use event::Metrics;
 use machine::{Duration, Time};
 use mapsms::identity::Msisdn;
+use mapsms::outcomes::Outcomes;
 use runtime::{ChannelEvent, Effects, In};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,7 @@ pub(crate) struct Recorder {
     waiting: Vec<u8>,
     why: Option<String>,
     metrics: Metrics<RecordMetric>,
+    outcomes: Outcomes,
 }
 
 impl Recorder {
@@ -205,7 +207,8 @@ impl Recorder {
     pub(crate) fn new(config: &Ipsmgw, now: Time) -> Self {
         let files = config.record_files().map(Arc::new);
         let (state, waiting, why) = (State::Shut(now), Vec::new(), None);
-        Self { files, state, waiting, why, metrics: Metrics::new() }
+        let (metrics, outcomes) = (Metrics::new(), Outcomes::default());
+        Self { files, state, waiting, why, metrics, outcomes }
     }
 
     /// Takes another section: the file that is written is finished if its keys are others.
@@ -224,8 +227,9 @@ impl Recorder {
         (self.files, self.state, self.why) = (files, State::Shut(now), None);
     }
 
-    /// One more.
+    /// One more, which is counted, and a line where there are files.
     pub(crate) fn add(&mut self, now: Time, record: &Record) {
+        self.outcomes.add(record);
         if self.files.is_none() {
             return;
         }
@@ -298,10 +302,11 @@ impl Recorder {
     /// Brings the gauges up to date.
     pub(crate) fn publish(&self) {
         self.metrics.set(RecordMetric::Waiting, self.waiting.len() as u64);
+        self.outcomes.publish();
     }
 
-    pub(crate) fn cells(&self) -> event::MetricCells {
-        self.metrics.cells()
+    pub(crate) fn cells(&self) -> [event::MetricCells; 2] {
+        [self.metrics.cells(), self.outcomes.cells()]
     }
 }
 

@@ -179,6 +179,9 @@ impl Registration {
             }
             State::Storing => {
                 self.state = State::Naming;
+                if self.is_named(&msisdn, step) {
+                    return self.stored(msisdn, None, step);
+                }
                 let key = Key::identity(&self.register.identity);
                 step.store(Question::Put(key, Row::Identity(msisdn), time));
             }
@@ -208,6 +211,9 @@ impl Registration {
             State::Ending => {
                 self.is_initial = row.is_some();
                 self.state = State::Unnaming;
+                if self.is_named(&msisdn, step) {
+                    return self.stored(msisdn, None, step);
+                }
                 step.store(Question::Take(Key::identity(&self.register.identity)));
             }
             State::Unnaming => {
@@ -227,6 +233,11 @@ impl Registration {
             State::Whose | State::Numbering => {}
         }
         false
+    }
+
+    /// Whether the identity says the number itself: no row has to.
+    fn is_named(&self, msisdn: &Msisdn, step: &Step<'_>) -> bool {
+        step.settings().msisdn_of(&self.register.identity).as_ref() == Some(msisdn)
     }
 
     /// Tells the HLR whether this gateway serves the subscriber.

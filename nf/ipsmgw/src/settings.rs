@@ -19,7 +19,7 @@ pub struct Settings {
     pub subsystems: Subsystems,
     /// Whose subscribers are served, and how; none where the gateway is a centre itself.
     pub networks: Vec<Network>,
-    /// What of the rows that outlive a flow peers may take.
+    /// What peers may take.
     pub shares: Shares,
     /// Mobile country and network code of correlation IMSIs.
     pub correlation_prefix: String,
@@ -44,8 +44,8 @@ pub struct Settings {
     pub allowed: Vec<String>,
     /// Flows at once.
     pub flows_max: u32,
-    /// Deliveries to one subscriber at once, those that wait among them.
-    pub deliveries_max: usize,
+    /// Whether another node may have to go on with what is under way: it is told of that.
+    pub has_standby: bool,
     /// Whose terminals are served.
     pub terminals: Terminals,
     /// The gateway is a service centre itself, for a network without one.
@@ -84,6 +84,8 @@ pub struct Terminals {
 /// Subscribers who are dealt with alike.
 #[derive(Debug, Clone)]
 pub struct Network {
+    /// What an operator calls it.
+    pub name: String,
     /// Digits with one of which their numbers begin; none: any.
     pub numbers: Vec<String>,
     /// The HLR, where it is not found by the subscriber's number.
@@ -95,7 +97,7 @@ pub struct Network {
     pub centres: Vec<String>,
 }
 
-/// What peers may take of the rows that outlive a flow.
+/// What peers may take: of the rows that outlive a flow, and of what is under way.
 #[derive(Debug, Clone, Copy)]
 pub struct Shares {
     /// Correlations that stand at once.
@@ -104,6 +106,8 @@ pub struct Shares {
     pub waiting_max: usize,
     /// Subscribers of whom one service centre may begin to wait to hear.
     pub waiting_rate: Rate,
+    /// Deliveries to one subscriber at once, those that wait among them.
+    pub deliveries_max: usize,
 }
 
 /// Subsystem numbers (TS 23.003 §8).

@@ -6,7 +6,7 @@ use crate::effects::{Out, Sent};
 use crate::known::Known;
 use crate::metrics::Metric;
 use crate::settings::Settings;
-use crate::store::Answer;
+use crate::store::{Answer, Limit};
 use event::Metrics;
 use machine::{KeyedHash, Time};
 use map::Context;
@@ -245,6 +245,14 @@ impl Shared {
             self.centre.deadline(),
         ];
         all.into_iter().flatten().min()
+    }
+
+    /// What is used of limits of that kind.
+    pub(crate) const fn buckets(&mut self, limit: Limit) -> &mut Buckets {
+        match limit {
+            Limit::Sender => self.senders.buckets(),
+            Limit::Waiter => &mut self.waiters,
+        }
     }
 
     /// It is that flow's turn.

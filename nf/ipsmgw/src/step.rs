@@ -1,11 +1,11 @@
 //! What a flow can do in a step: everything it wants of others passes here.
 
-use crate::centre::{Retry, Stored};
+use crate::centre::Stored;
 use crate::effects::{Body, Out, Record, Route, Sending, Sent};
 use crate::metrics::Metric;
 use crate::settings::{Hlr, Settings};
 use crate::shared::{Held, Shared};
-use crate::store::{Done, Flight, Key, Question, Row, Waiting};
+use crate::store::{Key, Limit, Question, Row, Waiting};
 use bytes::Bytes;
 use machine::{Duration, Time};
 use map::Operation;
@@ -24,7 +24,7 @@ pub(crate) const NOBODY: u64 = u64::MAX;
 /// What has less time is not begun: it would be cut off, and whoever was asked might have done it.
 const TRIED_LEAST: Duration = Duration::from_secs(5);
 /// A message stays in the store beyond its validity until its end is dealt with.
-const KEPT_BEYOND: Duration = Duration::from_secs(86_400);
+pub(crate) const KEPT_BEYOND: Duration = Duration::from_secs(86_400);
 
 /// The operation of a peer that is answered, in a dialogue of the peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl Step<'_> {
         let may = is_known
             || self.settings().is_allowed(centre.digits())
                 && self.shared.waiting.has_room(msisdn)
-                && self.shared.waiters.admit(self.now, asker);
+                && self.admit(Limit::Waiter, asker);
         if !may {
             self.count(Metric::SharesRefused);
         }
@@ -286,28 +286,6 @@ impl Step<'_> {
         self.tell_retry(&to, before);
     }
 
-    fn retry(&self, to: &Msisdn) -> Option<Retry> {
-        self.shared.centre.retry(to)
-    }
-
-    /// Whoever serves next goes on with the plan of a receiver where it is now.
-    fn tell_retry(&mut self, to: &Msisdn, before: Option<Retry>) {
-        let after = self.retry(to);
-        let has_standby = self.settings().local.as_ref().is_some_and(|it| it.has_standby);
-        if !has_standby || before == after {
-            return;
-        }
-        let key = Key::Retry(to.clone());
-        let question = match after {
-            Some(retry) => {
-                let time = retry.due.since(self.now) + KEPT_BEYOND;
-                Question::Put(key, Row::Retry(retry), time)
-            }
-            None => Question::Take(key),
-        };
-        self.out.push(Out::Ask { ticket: NOBODY, question });
-    }
-
     /// A message that has a place is not to be kept, whatever the store has of it.
     pub fn give_up(&mut self, number: u64, stored: &Stored) {
         self.shared.centre.release(&stored.to, stored.sender.as_ref());
@@ -318,37 +296,6 @@ impl Step<'_> {
     /// A row that was put is not to stand.
     pub fn undo(&mut self, key: Key) {
         self.out.push(Out::Ask { ticket: NOBODY, question: Question::Take(key) });
-    }
-
-    /// A message is sent, and its report to come: whoever goes on with it elsewhere is told how.
-    /// False: nobody may have to.
-    pub fn depart(&mut self, number: u64, reference: u8, identity: &str, is_debited: bool) -> bool {
-        let has_standby = self.settings().local.as_ref().is_some_and(|it| it.has_standby);
-        if has_standby {
-            let sent = Sent { flow: self.flow, attempt: 0 };
-            let proof = self.shared.calls.proof(sent);
-            let identity = identity.to_owned();
-            let flow = self.flow;
-            let flight = Row::Flight(Flight { flow, proof, reference, identity, is_debited });
-            let time = self.settings().report_time + KEPT_BEYOND;
-            let question = Question::Put(Key::Flight(number), flight, time);
-            self.out.push(Out::Ask { ticket: NOBODY, question });
-        }
-        has_standby
-    }
-
-    /// Has stored in the place of a message that it is dealt with, so that whoever serves next
-    /// knows it when it comes again. False: nobody may have to, or it is too old to come again.
-    pub fn mark_done(&mut self, number: u64, stored: &Stored) -> bool {
-        let settings = self.settings();
-        let has_standby = settings.local.as_ref().is_some_and(|it| it.has_standby);
-        let until = stored.received + settings.duplicate_time;
-        if !has_standby || stored.sum == 0 || until <= self.now {
-            return false;
-        }
-        let done = Row::Done(Done { sum: stored.sum, received: stored.received });
-        self.store(Question::Put(Key::Message(number), done, until.since(self.now)));
-        true
     }
 
     /// A message is dealt with to its end.
@@ -376,5 +323,17 @@ impl Step<'_> {
         let before = self.retry(to);
         self.shared.centre.reachable(to, self.now);
         self.tell_retry(to, before);
+    }
+
+    /// All receivers are to be tried.
+    pub fn retry_all(&mut self) {
+        let begun = self.shared.centre.retry_all(self.now);
+        self.tell_begun(begun);
+    }
+
+    /// A next hop takes messages: those that found none are tried.
+    pub fn next_hop(&mut self) {
+        let begun = self.shared.centre.next_hop(self.now);
+        self.tell_begun(begun);
     }
 }

@@ -3,12 +3,12 @@
 use crate::centre::Retry;
 use crate::effects::{In as Input, Out as Output};
 use crate::function::ShortMessageGateway;
-use crate::store::{Flight, Key, Question, Row};
+use crate::store::{Flight, Key, Question, Row, Submitted};
 use crate::wire::SipMetric;
 use keyed::Promise;
 use machine::{Machine as _, Time};
 use mapsms::identity::Msisdn;
-use mapsms::rows::{CORRELATIONS, FLIGHTS, MESSAGES, RETRIES, WAITING};
+use mapsms::rows::{CORRELATIONS, FLIGHTS, LIMITS, MESSAGES, RETRIES, SUBMISSIONS, WAITING};
 use runtime::Effects;
 use std::collections::BTreeMap;
 
@@ -61,7 +61,19 @@ impl ShortMessageGateway {
         retries.collect()
     }
 
-    /// What counts for the limits of those who ask, and whose correlations are known.
+    /// What terminals have sent by another node, in the order in which it came.
+    fn submissions(&self, now: Time) -> Vec<(u64, Submitted)> {
+        let rows = self.store.beginning(now, SUBMISSIONS);
+        let submissions = rows.filter_map(|(key, row, _)| match (Key::of(key), Row::of(row)) {
+            (Some(Key::Submission(sum)), Some(Row::Submission(it))) => Some((sum, it)),
+            _ => None,
+        });
+        let mut submissions: Vec<_> = submissions.collect();
+        submissions.sort_by_key(|it| it.1.received);
+        submissions
+    }
+
+    /// What counts for the limits of those who ask and send, and whose correlations are known.
     fn restore_limits(&mut self, now: Time, wanted: &mut Vec<Output>) {
         let gateway = &mut self.gateway;
         for (key, row, until) in self.store.beginning(now, CORRELATIONS) {
@@ -76,6 +88,13 @@ impl ShortMessageGateway {
                 gateway.step(now, Input::Awaited(msisdn, until), wanted);
             }
         }
+        for (key, row, _) in self.store.beginning(now, LIMITS) {
+            if let (Some(Key::Used(limit, whose)), Some(Row::Used(until))) =
+                (Key::of(key), Row::of(row))
+            {
+                gateway.step(now, Input::Used(limit, whose, until), wanted);
+            }
+        }
     }
 
     /// The store is open, and this node serves: messages that stood in it wait again.
@@ -87,6 +106,9 @@ impl ShortMessageGateway {
         let (mut flights, retries) = (self.flights(now), self.retries(now));
         let mut wanted = Vec::new();
         self.restore_limits(now, &mut wanted);
+        for (sum, it) in self.submissions(now) {
+            self.gateway.step(now, Input::Submitted(sum, it), &mut wanted);
+        }
         let (gateway, metrics) = (&mut self.gateway, &self.wire.metrics);
         for (key, row, _) in self.store.beginning(now, MESSAGES) {
             match (Key::of(key), Row::of(row)) {
@@ -101,6 +123,10 @@ impl ShortMessageGateway {
                 }
                 _ => metrics.add(SipMetric::RowsUnread, 1),
             }
+        }
+        if self.own.part.has_flows() {
+            // Those who waited for a next hop elsewhere need not do so here.
+            self.told.push_back(Input::NextHop);
         }
         self.carry_out(now, wanted, out);
     }

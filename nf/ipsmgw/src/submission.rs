@@ -4,6 +4,10 @@
 //!   MESSAGE (RP-DATA) ─→ 202 ─→ whose identity ─→ whose registration ─→ MO-ForwardSM
 //!                                 MESSAGE (RP-ACK, RP-ERROR; In-Reply-To) ←─ result, error
 //! ```
+//! The standby of a pair knows what a service centre was asked for, and how that was reported,
+//! before the report leaves. What comes again while nobody knows whether the service centre took
+//! it, since that did not answer or the node that had asked has died, is said to it with TP-RD (TS
+//! 23.040 §9.2.3.25): of a duplicate it says so, and has the message.
 
 use crate::account::Account;
 use crate::centre::Stored;
@@ -12,19 +16,16 @@ use crate::metrics::Metric;
 use crate::shared::Event;
 use crate::step::Step;
 use crate::store::{Answer, Key, Question, Row};
-use bytes::Bytes;
 use machine::Time;
-use map::Error;
-use map::types::SmEnumeratedDeliveryFailureCause as DeliveryFailure;
 use mapsms::argument::Argument;
 use mapsms::asking::{Asking, Reply, Silence};
-use mapsms::deposit::Local;
+use mapsms::deposit::{Kept, rejecting_duplicates};
 use mapsms::identity::{Imsi, Msisdn};
-use mapsms::invoked::{failure_of, report_of};
-use mapsms::senders::Known;
+use mapsms::invoked::{cause_of, report_of};
+use mapsms::senders::{Asked, Known};
 use sha2::{Digest as _, Sha256};
 use sms::rp::{Failure, Message, reference_of};
-use sms::{Address, Cause, FailureCause, Kind, Parameter, RpAddress};
+use sms::{Cause, FailureCause, Kind, Parameter, RpAddress};
 use smsdiameter::{Charge, Charged};
 
 /// Octets of a TPDU that MAP carries (SignalInfo, TS 29.002 §17.7.8).
@@ -38,6 +39,8 @@ enum State {
     /// It is being debited.
     Charging,
     Asking,
+    /// How it is reported is being stored.
+    Marking,
     /// The gateway's own centre takes it.
     Storing,
     Reporting,
@@ -56,6 +59,12 @@ pub struct Submission {
     account: Account,
     sum: u64,
     state: State,
+    /// The service centre may have it: it did not answer, here or to another node.
+    before: Option<Asked>,
+    /// When it came, where whoever serves next was told of it.
+    marked: Option<Time>,
+    /// What it is reported by, while that is being stored.
+    unsent: Vec<u8>,
     /// What is being stored: it has a place at the centre.
     placed: Option<(u64, Stored)>,
     pub(crate) asking: Option<Asking>,
@@ -74,6 +83,9 @@ impl Submission {
             account: Account::default(),
             sum: 0,
             state: State::Begun,
+            before: None,
+            marked: None,
+            unsent: Vec::new(),
             placed: None,
             asking: None,
         }
@@ -106,9 +118,14 @@ impl Submission {
             }
             (State::Charging, Event::Charged(charged)) => self.charged(charged, step),
             (State::Asking, Event::Replied(reply)) => self.replied(reply, step),
+            (State::Marking, Event::Stored(_) | Event::Due) => {
+                let report = core::mem::take(&mut self.unsent);
+                self.reported(report, step)
+            }
             (State::Storing, Event::Stored(answer)) => self.stored(&answer, step),
             (State::Storing, Event::Due) => self.stored(&Answer::Failed, step),
             (State::Reporting, Event::Response(..) | Event::Due) => true,
+            (State::Asking, Event::Due) => self.unanswered(Silence::Timeout, step),
             (_, Event::Due) => self.refused(Cause::TemporaryFailure, None, step),
             _ => false,
         }
@@ -161,8 +178,7 @@ impl Submission {
         if !step.settings().serves(&msisdn) {
             return self.refused(Cause::UnidentifiedSubscriber, None, step);
         }
-        if !step.shared.senders.admit(step.now, &msisdn) {
-            step.count(Metric::Limited);
+        if !step.may_send(&msisdn) {
             return self.refused(Cause::Congestion, None, step);
         }
         match step.shared.senders.seen(step.now, self.sum) {
@@ -178,6 +194,7 @@ impl Submission {
                 step.count(Metric::Duplicates);
                 return self.taken_before(at, step);
             }
+            Some(Known::Asked(before)) => self.before = Some(before),
             None => {}
         }
         if step.settings().local.is_some() {
@@ -231,7 +248,9 @@ impl Submission {
             return self.refused(Cause::TemporaryFailure, None, step);
         };
         let body = core::mem::take(&mut self.message.body);
-        let made = Message::read(&body).ok().map(|it| stored_of(&it, local, sender, step));
+        let made = Message::read(&body)
+            .ok()
+            .map(|it| local.stored(&it, sender, &step.shared.centre, step.now));
         self.message.body = body;
         let stored = match made {
             Some(Ok(mut stored)) => {
@@ -284,19 +303,46 @@ impl Submission {
         }
         let subsystem = step.settings().subsystems.centre;
         let to = centre.and_then(|it| Step::titled(&it, subsystem));
-        let read = Message::read(&self.message.body).ok();
-        let tpdu = read.and_then(|it| it.user_data).map(<[u8]>::to_vec);
+        let tpdu = self.tpdu();
         let (Some(to), Some(tpdu), Some(msisdn)) = (to, tpdu, self.msisdn.clone()) else {
             return self.refused(Cause::UnassignedNumber, None, step);
         };
+        if self.before.is_some_and(|it| it.is_debited) {
+            self.before = Some(Asked::default());
+            self.account = Account::debited(self.charge(msisdn.clone()));
+        }
         if self.is_charged_first(&msisdn, step) {
             return false;
         }
         self.state = State::Asking;
+        self.marked = step.mark_asked(self.sum, self.account.is_debited());
         let imsi = self.imsi.clone();
         let argument = Argument::Submit { centre: self.centre, msisdn, imsi, tpdu };
         self.asking = Some(step.ask(argument, to));
         false
+    }
+
+    /// What the service centre is told; of what it may have already, that it shall say so.
+    fn tpdu(&self) -> Option<Vec<u8>> {
+        let read = Message::read(&self.message.body).ok()?;
+        let tpdu = read.user_data?;
+        let is_submit = read.tpdu_kind() == Some(Kind::Submit);
+        match self.before.is_some() && is_submit {
+            true => Some(rejecting_duplicates(tpdu)),
+            false => Some(tpdu.to_vec()),
+        }
+    }
+
+    /// Whether a report says that the service centre has it from the node that has died. A terminal
+    /// that asked for that itself is told so.
+    fn is_taken_before(&self, report: Option<&[u8]>) -> bool {
+        let read = Message::read(&self.message.body).ok();
+        let own = read.as_ref().and_then(|it| Kind::Submit.read(it.user_data?).ok());
+        let asked_itself = own.is_some_and(|it| it.flag(Parameter::RejectDuplicates));
+        let report = report.and_then(|it| Kind::SubmitReportError.read(it).ok());
+        let is_duplicate =
+            report.and_then(|it| it.failure_cause()) == Some(FailureCause::DuplicateRejected);
+        self.before.is_some() && is_duplicate && !asked_itself
     }
 
     fn replied(&mut self, reply: Reply, step: &mut Step<'_>) -> bool {
@@ -308,13 +354,24 @@ impl Submission {
             }
             Reply::Error(error, parameter) => {
                 let (cause, report) = cause_of(error, parameter.as_ref());
+                if self.is_taken_before(report.as_deref()) {
+                    return self.taken(None, step);
+                }
+                self.before = None;
                 self.refused(cause, report.as_deref(), step)
             }
-            Reply::Silence(Silence::Undelivered) => {
-                self.refused(Cause::NetworkOutOfOrder, None, step)
-            }
-            Reply::Silence(_) => self.refused(Cause::TemporaryFailure, None, step),
+            Reply::Silence(why) => self.unanswered(why, step),
         }
+    }
+
+    /// Nobody knows whether the service centre has it.
+    fn unanswered(&mut self, why: Silence, step: &mut Step<'_>) -> bool {
+        self.before.get_or_insert_default();
+        let cause = match why {
+            Silence::Undelivered => Cause::NetworkOutOfOrder,
+            _ => Cause::TemporaryFailure,
+        };
+        self.refused(cause, None, step)
     }
 
     /// The centre took it: that is reported.
@@ -337,8 +394,7 @@ impl Submission {
         let is_passing =
             matches!(cause, Cause::Congestion | Cause::TemporaryFailure | Cause::NetworkOutOfOrder);
         if is_passing {
-            // Sent again, it is tried again.
-            step.shared.senders.forget(self.sum);
+            self.tried_again(step);
         }
         match written(&message.answer(Some(Failure::of(cause)), report)) {
             Some(body) if is_passing => self.report(body, step),
@@ -347,7 +403,29 @@ impl Submission {
         }
     }
 
+    /// Sent again, it is tried again.
+    fn tried_again(&mut self, step: &mut Step<'_>) {
+        let marked = self.marked.take();
+        match self.before {
+            None => {
+                step.shared.senders.forget(self.sum);
+                marked.into_iter().for_each(|_| step.unmark(self.sum));
+            }
+            Some(before) => {
+                step.shared.senders.unanswered(self.sum, before);
+                marked.into_iter().for_each(|it| step.mark_unanswered(self.sum, it, before));
+            }
+        }
+    }
+
     fn reported(&mut self, body: Vec<u8>, step: &mut Step<'_>) -> bool {
+        let marked = self.marked.take();
+        if marked.is_some_and(|it| step.mark_reported(self.sum, it, &body)) {
+            self.state = State::Marking;
+            self.unsent = body;
+            return false;
+        }
+        // What comes again is reported at once from now on.
         step.shared.senders.reported(self.sum, &body);
         self.report(body, step)
     }
@@ -380,50 +458,6 @@ impl Submission {
     }
 }
 
-/// Why a message is not kept.
-enum Kept {
-    /// It cannot be.
-    Cause(Cause),
-    /// The centre does not want it.
-    Centre(FailureCause),
-}
-
-/// What the gateway's own centre keeps of a message.
-fn stored_of(
-    message: &Message<'_>,
-    local: &Local,
-    sender: Msisdn,
-    step: &Step<'_>,
-) -> Result<Stored, Kept> {
-    let invalid = || Kept::Cause(Cause::InvalidMandatory);
-    let kind = message.tpdu_kind().ok_or_else(invalid)?;
-    if kind == Kind::Command {
-        return Err(Kept::Centre(FailureCause::CommandUnsupported));
-    }
-    let submit = kind.read(message.user_data.unwrap_or_default()).map_err(|_| invalid())?;
-    let to = submit.address().and_then(|it| local.dialled(it));
-    let to = to.ok_or(Kept::Cause(Cause::UnassignedNumber))?;
-    let reference = submit.reference().unwrap_or_default();
-    if submit.flag(Parameter::RejectDuplicates)
-        && step.shared.centre.has_duplicate(&to, &sender, reference)
-    {
-        return Err(Kept::Centre(FailureCause::DuplicateRejected));
-    }
-    let from = Address::international(sender.digits()).ok_or_else(invalid)?;
-    let tpdu = local.deliver(&submit, from, step.now).ok_or_else(invalid)?;
-    Ok(Stored {
-        to,
-        sender: Some(sender),
-        reference,
-        wants_report: submit.flag(Parameter::StatusReportRequest),
-        tpdu,
-        received: step.now,
-        until: local.until(Some(&submit), step.now),
-        trail: 0,
-        sum: 0,
-    })
-}
-
 /// A sum of what a message is known by when it comes again: the same at every node and after every
 /// start, and nobody can make another message that has it.
 pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
@@ -435,32 +469,4 @@ pub(crate) fn sum_of(parts: [&[u8]; 2]) -> u64 {
 fn written(message: &Message<'_>) -> Option<Vec<u8>> {
     let mut octets = Vec::new();
     message.write(&mut octets).ok().map(|()| octets)
-}
-
-/// The cause that a terminal is told of an error of a service centre, with the centre's report
-/// (TS 24.011 §E.2, TS 23.040 §9.3.3).
-pub(crate) fn cause_of(
-    error: Option<Error>,
-    parameter: Option<&Bytes>,
-) -> (Cause, Option<Vec<u8>>) {
-    let cause = match error {
-        Some(Error::SmDeliveryFailure) => {
-            let (cause, report) = failure_of(parameter);
-            let cause = match cause {
-                Some(DeliveryFailure::UnknownServiceCentre) => Cause::UnassignedNumber,
-                Some(DeliveryFailure::ScCongestion) => Cause::Congestion,
-                Some(DeliveryFailure::InvalidSmeAddress) => Cause::TransferRejected,
-                Some(DeliveryFailure::SubscriberNotScSubscriber) => Cause::UnidentifiedSubscriber,
-                _ => Cause::TransferRejected,
-            };
-            return (cause, report);
-        }
-        Some(Error::SystemFailure) => Cause::NetworkOutOfOrder,
-        Some(Error::FacilityNotSupported) => Cause::FacilityRejected,
-        Some(Error::UnknownSubscriber) => Cause::UnknownSubscriber,
-        Some(Error::CallBarred) => Cause::CallBarred,
-        Some(Error::DataMissing | Error::UnexpectedDataValue) => Cause::SemanticallyIncorrect,
-        _ => Cause::TemporaryFailure,
-    };
-    (cause, None)
 }

@@ -130,8 +130,7 @@ impl Text {
         let Some(sender) = known.or_else(asserted) else {
             return self.refused(403, "the sender has no number", step);
         };
-        if !step.shared.senders.admit(step.now, &sender) {
-            step.count(Metric::Limited);
+        if !step.may_send(&sender) {
             return self.refused(503, "the sender sends too many", step);
         }
         let whose = message.asserted.first().map(String::as_str).unwrap_or_default();

@@ -50,6 +50,20 @@ impl Buckets {
         }
         has_room
     }
+
+    /// Until when what somebody has used counts, where whoever goes on elsewhere has to know it:
+    /// all but one that came alone.
+    #[must_use]
+    pub fn used_until(&self, now: Time, whose: &Msisdn) -> Option<Time> {
+        self.all.get(whose)?.burst_until(now, self.rate)
+    }
+
+    /// Somebody has used some elsewhere, which counts until then.
+    pub fn restore(&mut self, now: Time, whose: Msisdn, until: Time) {
+        if self.all.len() < self.max {
+            self.all.insert(whose, Bucket::used_until(until, now, self.rate));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +80,21 @@ mod tests {
         assert!(!buckets.admit(at(600), &number(3)), "they rest, and are not looked for yet");
         assert!(buckets.admit(at(1_010), &number(3)));
         assert_eq!(buckets.all.len(), 1);
+    }
+
+    #[test]
+    fn what_somebody_has_used_counts_on_elsewhere() {
+        let rate = Rate::new(1.0, Some(3));
+        let (mut one, mut other) = (Buckets::new(rate), Buckets::new(rate));
+        let (whose, now) = (Msisdn::of("44").unwrap(), Time::from_millis(10_000));
+        assert!(one.admit(now, &whose));
+        assert_eq!(one.used_until(now, &whose), None, "it came alone");
+        assert!(one.admit(now, &whose));
+        other.restore(now, whose.clone(), one.used_until(now, &whose).unwrap());
+        assert!(other.admit(now, &whose));
+        assert!(!other.admit(now, &whose), "three in all");
+        let mut full = Buckets { max: 0, ..Buckets::new(rate) };
+        full.restore(now, whose, Time::MAX);
+        assert!(full.all.is_empty());
     }
 }

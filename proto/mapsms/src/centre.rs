@@ -93,6 +93,8 @@ pub struct Retry {
     pub failures: u32,
     /// When it is tried next.
     pub due: Time,
+    /// It waits since there was no next hop, and for one.
+    pub is_unrouted: bool,
 }
 
 /// A message that waits, as it is shown.
@@ -204,14 +206,18 @@ impl Centre {
             self.senders.take(sender, 1, usize::MAX);
         }
         let is_new = !self.queues.contains_key(&to);
-        let Retry { failures, due } = retry.unwrap_or(Retry { failures: 0, due: now });
+        let first = Retry { failures: 0, due: now, is_unrouted: false };
+        let Retry { failures, due, is_unrouted } = retry.unwrap_or(first);
+        if is_unrouted {
+            self.unrouted.insert(to.clone());
+        }
         let queue = self.queues.entry(to.clone()).or_insert_with(|| Queue {
             numbers: VecDeque::new(),
             is_under_way: false,
             is_reachable: false,
             due,
             failures,
-            why: "it is due",
+            why: if is_unrouted { UNROUTED } else { "it is due" },
         });
         queue.numbers.push_back(number);
         if queue.is_under_way || !is_new && retry.is_some() {
@@ -231,7 +237,8 @@ impl Centre {
     #[must_use]
     pub fn retry(&self, to: &Msisdn) -> Option<Retry> {
         let queue = self.queues.get(to).filter(|it| it.failures > 0)?;
-        Some(Retry { failures: queue.failures, due: queue.due })
+        let is_unrouted = self.unrouted.contains(to);
+        Some(Retry { failures: queue.failures, due: queue.due, is_unrouted })
     }
 
     /// A message is under way since before, from another node. False: it is not the first of its
@@ -241,6 +248,7 @@ impl Centre {
         let is_first = |it: &&mut Queue| !it.is_under_way && it.numbers.front() == Some(&number);
         let Some(queue) = self.queues.get_mut(&to).filter(is_first) else { return false };
         queue.is_under_way = true;
+        self.unrouted.remove(&to);
         self.due.remove(&(queue.due, to));
         true
     }
@@ -380,24 +388,31 @@ impl Centre {
     }
 
     /// A next hop takes messages: those that found none are due, one after the other, and no later
-    /// than they were.
-    pub fn next_hop(&mut self, now: Time) {
-        let mut at = now;
+    /// than they were. Their receivers, whose plan begins anew.
+    pub fn next_hop(&mut self, now: Time) -> Vec<Msisdn> {
+        let (mut at, mut begun) = (now, Vec::new());
         for to in core::mem::take(&mut self.unrouted) {
             let Some(queue) = self.queues.get_mut(&to).filter(|it| !it.is_under_way) else {
                 continue;
             };
             self.due.remove(&(queue.due, to.clone()));
             (queue.due, queue.failures) = (queue.due.min(at), 0);
-            self.due.insert((queue.due, to));
+            self.due.insert((queue.due, to.clone()));
+            begun.push(to);
             at += APART;
         }
+        begun
     }
 
-    /// Every receiver's messages are due; how many receivers those are.
-    pub fn retry_all(&mut self, now: Time) -> usize {
+    /// Every receiver's messages are due; those who were tried in vain, whose plan begins anew.
+    pub fn retry_all(&mut self, now: Time) -> Vec<Msisdn> {
+        let waits = self.queues.iter().filter(|it| it.1.failures > 0 && !it.1.is_under_way);
+        let begun = waits.map(|it| it.0.clone()).collect();
         let all: Vec<Msisdn> = self.queues.keys().cloned().collect();
-        all.iter().filter(|it| self.reachable(it, now)).count()
+        for to in all {
+            self.reachable(&to, now);
+        }
+        begun
     }
 
     fn tidy(&mut self, to: &Msisdn) {
@@ -596,7 +611,44 @@ mod tests {
         assert_eq!(centre.ready(at(3)), Some(three));
         // What failed for another reason waits on, and nobody is tried twice.
         centre.postponed(&one, at(3), "absent");
-        centre.next_hop(at(4));
+        assert_eq!(centre.next_hop(at(4)), []);
         assert_eq!(centre.ready(at(4)), None);
+    }
+
+    #[test]
+    fn those_that_waited_for_a_next_hop_elsewhere_wait_for_one_here() {
+        let (mut one, to) = (centre(), Msisdn::of("491").unwrap());
+        let place = one.reserve(&to, None, at(1)).unwrap();
+        one.insert(place, stored(&to, at(999)), at(1));
+        one.ready(at(1)).unwrap();
+        one.postponed(&to, at(1), UNROUTED);
+        let retry = one.retry(&to);
+        assert!(retry.is_some_and(|it| it.is_unrouted && it.due == at(61)));
+        let mut other = centre();
+        other.restore(place, stored(&to, at(999)), at(2), retry);
+        let why = other.pending().next().map(|it| it.why);
+        assert_eq!((other.ready(at(2)), why), (None, Some(UNROUTED)));
+        assert_eq!(other.next_hop(at(2)), core::slice::from_ref(&to));
+        assert_eq!((other.retry(&to), other.ready(at(2))), (None, Some(to)));
+    }
+
+    #[test]
+    fn when_all_are_tried_again_the_plan_begins_anew_of_those_that_were_tried_in_vain() {
+        let mut centre = centre();
+        let [one, two, three] = ["491", "492", "493"].map(|it| Msisdn::of(it).unwrap());
+        for to in [&one, &two, &three] {
+            let place = centre.reserve(to, None, at(1)).unwrap();
+            centre.insert(place, stored(to, at(999)), at(1));
+            centre.ready(at(1)).unwrap();
+        }
+        centre.postponed(&one, at(1), "absent");
+        centre.postponed(&two, at(1), "absent");
+        centre.reachable(&two, at(2));
+        // That of the second one did before, and the third one is under way.
+        assert_eq!(centre.retry_all(at(3)), core::slice::from_ref(&one));
+        assert_eq!((centre.retry(&one), centre.deadline()), (None, Some(at(3))));
+        centre.postponed(&three, at(4), "absent");
+        let due: Vec<_> = (0..4).filter_map(|_| centre.ready(at(4))).collect();
+        assert_eq!(due, [one, two, three]);
     }
 }

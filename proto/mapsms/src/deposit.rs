@@ -1,11 +1,13 @@
 //! What the gateway's own centre makes of what it is given: SMS-DELIVER of SMS-SUBMIT or of text,
 //! SMS-STATUS-REPORT, the reports to a sender (TS 23.040 §9.2.2).
 
-use crate::centre::{Plan, Stored};
+use crate::centre::{Centre, Plan, Stored};
 use crate::identity::Msisdn;
 use machine::{Duration, Time};
+use sms::rp::Message;
 use sms::{
-    Address, FailureCause, Kind, Made, Parameter, Part, Split, Status, Tpdu, TypeOfNumber, Value,
+    Address, Cause, FailureCause, Kind, Made, Parameter, Part, Split, Status, Tpdu, TypeOfNumber,
+    Value,
 };
 
 /// A validity period of nothing is an attempt.
@@ -26,10 +28,17 @@ pub struct Local {
     pub validity_max: Duration,
     /// Messages that one text may need.
     pub parts_max: usize,
-    /// Whether another node may have to go on with what is under way: it is told of that.
-    pub has_standby: bool,
     /// Quarters of an hour that time stamps are east of Greenwich.
     pub quarters: i8,
+}
+
+/// Why a message is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It cannot be.
+    Cause(Cause),
+    /// The centre does not want it.
+    Centre(FailureCause),
 }
 
 /// Seconds of the clock since 1970.
@@ -47,6 +56,45 @@ fn written(tpdu: &Tpdu<'_>) -> Option<Vec<u8>> {
 }
 
 impl Local {
+    /// What of a sender's message waits at the centre.
+    ///
+    /// # Errors
+    /// It is not kept: why.
+    pub fn stored(
+        &self,
+        message: &Message<'_>,
+        sender: Msisdn,
+        centre: &Centre,
+        now: Time,
+    ) -> Result<Stored, Kept> {
+        let invalid = || Kept::Cause(Cause::InvalidMandatory);
+        let kind = message.tpdu_kind().ok_or_else(invalid)?;
+        if kind == Kind::Command {
+            return Err(Kept::Centre(FailureCause::CommandUnsupported));
+        }
+        let submit = kind.read(message.user_data.unwrap_or_default()).map_err(|_| invalid())?;
+        let to = submit.address().and_then(|it| self.dialled(it));
+        let to = to.ok_or(Kept::Cause(Cause::UnassignedNumber))?;
+        let reference = submit.reference().unwrap_or_default();
+        if submit.flag(Parameter::RejectDuplicates) && centre.has_duplicate(&to, &sender, reference)
+        {
+            return Err(Kept::Centre(FailureCause::DuplicateRejected));
+        }
+        let from = Address::international(sender.digits()).ok_or_else(invalid)?;
+        let tpdu = self.deliver(&submit, from, now).ok_or_else(invalid)?;
+        Ok(Stored {
+            to,
+            sender: Some(sender),
+            reference,
+            wants_report: submit.flag(Parameter::StatusReportRequest),
+            tpdu,
+            received: now,
+            until: self.until(Some(&submit), now),
+            trail: 0,
+            sum: 0,
+        })
+    }
+
     /// The subscriber that an address names as it was dialled; none if it is none of this
     /// centre's.
     #[must_use]
@@ -167,6 +215,17 @@ impl Local {
     }
 }
 
+/// An SMS-SUBMIT that asks for a duplicate to be rejected (TP-RD, TS 23.040 §9.2.2.2).
+#[must_use]
+pub fn rejecting_duplicates(tpdu: &[u8]) -> Vec<u8> {
+    const REJECT_DUPLICATES: u8 = 1 << 2;
+    let mut octets = tpdu.to_vec();
+    if let Some(first) = octets.first_mut() {
+        *first |= REJECT_DUPLICATES;
+    }
+    octets
+}
+
 /// The same TPDU, saying whether more messages wait (TP-MMS, TS 23.040 §9.2.3.2).
 #[must_use]
 pub fn with_more(tpdu: &[u8], has_more: bool) -> Vec<u8> {
@@ -208,7 +267,6 @@ mod tests {
             validity: Duration::from_secs(7_200),
             validity_max: Duration::from_secs(86_400),
             parts_max: 3,
-            has_standby: false,
             quarters: 0,
         }
     }

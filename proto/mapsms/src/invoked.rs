@@ -10,7 +10,7 @@ use map::types::{
     SmDeliveryOutcome, SmEnumeratedDeliveryFailureCause, SmRpDa, SmRpOa,
 };
 use map::{Error, Operation};
-use sms::RpAddress;
+use sms::{Cause, RpAddress};
 use tcu::{Code, Component};
 use wire::Malformed;
 
@@ -252,4 +252,36 @@ pub fn failure_of(
     let Ok(it) = SmDeliveryFailureCause::read(element) else { return (None, None) };
     let cause = it.integer(SmDeliveryFailureCause::SmEnumeratedDeliveryFailureCause).and_then(of);
     (cause, it.get(SmDeliveryFailureCause::DiagnosticInfo).and_then(whole))
+}
+
+/// The cause that a terminal is told of an error of a service centre, with the centre's report
+/// (TS 24.011 §E.2, TS 23.040 §9.3.3).
+#[must_use]
+pub fn cause_of(error: Option<Error>, parameter: Option<&Bytes>) -> (Cause, Option<Vec<u8>>) {
+    let cause = match error {
+        Some(Error::SmDeliveryFailure) => {
+            let (cause, report) = failure_of(parameter);
+            let cause = match cause {
+                Some(SmEnumeratedDeliveryFailureCause::UnknownServiceCentre) => {
+                    Cause::UnassignedNumber
+                }
+                Some(SmEnumeratedDeliveryFailureCause::ScCongestion) => Cause::Congestion,
+                Some(SmEnumeratedDeliveryFailureCause::InvalidSmeAddress) => {
+                    Cause::TransferRejected
+                }
+                Some(SmEnumeratedDeliveryFailureCause::SubscriberNotScSubscriber) => {
+                    Cause::UnidentifiedSubscriber
+                }
+                _ => Cause::TransferRejected,
+            };
+            return (cause, report);
+        }
+        Some(Error::SystemFailure) => Cause::NetworkOutOfOrder,
+        Some(Error::FacilityNotSupported) => Cause::FacilityRejected,
+        Some(Error::UnknownSubscriber) => Cause::UnknownSubscriber,
+        Some(Error::CallBarred) => Cause::CallBarred,
+        Some(Error::DataMissing | Error::UnexpectedDataValue) => Cause::SemanticallyIncorrect,
+        _ => Cause::TemporaryFailure,
+    };
+    (cause, None)
 }

@@ -7,6 +7,7 @@
 //!   argument, invoked, refused ⇄ requests and answers of S6c and SGd: by_diameter
 //!   messages that wait: centre; what is under way to whom: subscribers; who is waited for: watches
 //!   rows that outlive a flow: store, and as octets: rows; what correlates: identity, given
+//!   what became of a message: record, outcomes; who does not answer: silent
 //! ```
 #![forbid(unsafe_code)]
 #![warn(clippy::cast_possible_truncation)]
@@ -22,8 +23,11 @@ pub mod given;
 pub mod identity;
 pub mod informed;
 pub mod invoked;
+pub mod outcomes;
+pub mod record;
 pub mod rows;
 pub mod senders;
+pub mod silent;
 pub mod standing;
 pub mod store;
 pub mod subscribers;

@@ -3,7 +3,9 @@
 
 use crate::centre::{Retry, Stored};
 use crate::identity::{Imsi, Msisdn};
-use crate::store::{Correlation, Done, Flight, Form, Key, Row, Subscriber, Waiting};
+use crate::store::{
+    Correlation, Done, Flight, Form, Key, Limit, Row, Submitted, Subscriber, Waiting,
+};
 use machine::Time;
 use wire::field::{self, Fields};
 
@@ -31,6 +33,8 @@ const IS_DEBITED: u8 = 21;
 const ASKER: u8 = 22;
 const FAILURES: u8 = 23;
 const DUE: u8 = 24;
+const IS_UNROUTED: u8 = 25;
+const REPORT: u8 = 26;
 
 /// The letter of keys of messages.
 pub const MESSAGES: &[u8] = b"m";
@@ -44,6 +48,22 @@ pub const WAITING: &[u8] = b"w";
 pub const RETRIES: &[u8] = b"r";
 /// The letter of keys of messages under way.
 pub const FLIGHTS: &[u8] = b"f";
+/// The letter of keys of messages of terminals.
+pub const SUBMISSIONS: &[u8] = b"o";
+/// The letter of keys of what is used of limits.
+pub const LIMITS: &[u8] = b"l";
+
+/// The letter of a limit.
+const fn letter_of(limit: Limit) -> u8 {
+    match limit {
+        Limit::Sender => b's',
+        Limit::Waiter => b'w',
+    }
+}
+
+fn limit_of(letter: u8) -> Option<Limit> {
+    [Limit::Sender, Limit::Waiter].into_iter().find(|it| letter_of(*it) == letter)
+}
 
 impl Key {
     /// The key as octets.
@@ -57,6 +77,10 @@ impl Key {
             Self::Message(number) => (b'm', number.to_be_bytes().to_vec()),
             Self::Flight(number) => (b'f', number.to_be_bytes().to_vec()),
             Self::Retry(msisdn) => (b'r', msisdn.digits().as_bytes().to_vec()),
+            Self::Submission(sum) => (b'o', sum.to_be_bytes().to_vec()),
+            Self::Used(limit, msisdn) => {
+                (b'l', [&[letter_of(*limit)], msisdn.digits().as_bytes()].concat())
+            }
         };
         [&[letter][..], &rest].concat()
     }
@@ -74,6 +98,12 @@ impl Key {
             b'm' => Some(Self::Message(u64::from_be_bytes(rest.try_into().ok()?))),
             b'f' => Some(Self::Flight(u64::from_be_bytes(rest.try_into().ok()?))),
             b'r' => Msisdn::of(text()?).map(Self::Retry),
+            b'o' => Some(Self::Submission(u64::from_be_bytes(rest.try_into().ok()?))),
+            b'l' => {
+                let (letter, digits) = rest.split_first()?;
+                let msisdn = Msisdn::of(core::str::from_utf8(digits).ok()?)?;
+                Some(Self::Used(limit_of(*letter)?, msisdn))
+            }
             _ => None,
         }
     }
@@ -93,6 +123,10 @@ impl<'a> Read<'a> {
 
     fn number(&self, tag: u8) -> u64 {
         self.all(tag).next().map_or(0, field::read)
+    }
+
+    fn time(&self, tag: u8) -> Option<Time> {
+        Some(Time::from_nanos(field::read(self.all(tag).next()?)))
     }
 
     fn msisdn(&self, tag: u8) -> Option<Msisdn> {
@@ -143,6 +177,14 @@ impl Row {
                 out.push(b'r');
                 field::number(&mut out, FAILURES, row.failures.into());
                 field::number(&mut out, DUE, row.due.as_nanos());
+                if row.is_unrouted {
+                    field::bytes(&mut out, IS_UNROUTED, &[1]);
+                }
+            }
+            Self::Submission(row) => row.write(&mut out),
+            Self::Used(until) => {
+                out.push(b'l');
+                field::number(&mut out, UNTIL, until.as_nanos());
             }
         }
         out
@@ -184,7 +226,10 @@ impl Row {
             b'r' => Some(Self::Retry(Retry {
                 failures: u32::try_from(read.number(FAILURES)).ok()?,
                 due: Time::from_nanos(read.number(DUE)),
+                is_unrouted: read.number(IS_UNROUTED) == 1,
             })),
+            b'o' => Submitted::of(&read).map(Self::Submission),
+            b'l' => read.time(UNTIL).map(Self::Used),
             _ => None,
         }
     }
@@ -241,6 +286,27 @@ impl Correlation {
     }
 }
 
+impl Submitted {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'o');
+        field::number(out, RECEIVED, self.received.as_nanos());
+        if self.is_debited {
+            field::bytes(out, IS_DEBITED, &[1]);
+        }
+        if let Some(report) = &self.report {
+            field::bytes(out, REPORT, report);
+        }
+    }
+
+    fn of(read: &Read<'_>) -> Option<Self> {
+        Some(Self {
+            received: read.time(RECEIVED)?,
+            is_debited: read.number(IS_DEBITED) == 1,
+            report: read.all(REPORT).next().map(<[u8]>::to_vec),
+        })
+    }
+}
+
 impl Stored {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(b'm');
@@ -290,6 +356,9 @@ mod tests {
             Key::Message(77),
             Key::Flight(77),
             Key::Retry(number()),
+            Key::Submission(77),
+            Key::Used(Limit::Sender, number()),
+            Key::Used(Limit::Waiter, number()),
         ] {
             assert_eq!(Key::of(&key.octets()), Some(key));
         }
@@ -320,6 +389,8 @@ mod tests {
             imsi: None,
             nodes: vec![number(), number()],
         };
+        let received = Time::from_millis(5);
+        let submission = |report| Submitted { received, is_debited: true, report };
         for row in [
             Row::Subscriber(subscriber),
             Row::Identity(number()),
@@ -327,7 +398,10 @@ mod tests {
             Row::Waiting(Waiting { centres: vec![number()], is_full: true }),
             Row::Message(message),
             Row::Flight(flight),
-            Row::Retry(Retry { failures: 3, due: Time::from_millis(9) }),
+            Row::Retry(Retry { failures: 3, due: Time::from_millis(9), is_unrouted: true }),
+            Row::Submission(submission(None)),
+            Row::Submission(submission(Some(vec![3, 9]))),
+            Row::Used(Time::from_millis(9)),
             Row::Done(Done { sum: 1 << 63, received: Time::from_millis(5) }),
         ] {
             let octets = row.octets();
@@ -335,5 +409,6 @@ mod tests {
             assert_eq!(Row::of(&octets[..octets.len() - 1]), None, "{row:?}");
         }
         assert!(Key::of(b"").is_none() && Row::of(b"x").is_none() && Key::of(b"m123").is_none());
+        assert!(Key::of(b"lx44").is_none() && Key::of(b"l").is_none());
     }
 }

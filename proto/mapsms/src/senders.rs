@@ -1,7 +1,6 @@
 //! What each sender may do: how many messages, and which of them came already.
 
 use crate::buckets::Buckets;
-use crate::identity::Msisdn;
 use machine::bucket::Rate;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +17,15 @@ pub enum Known {
     Reported(Vec<u8>),
     /// Another node, or another start of this one, took it then.
     Taken(Time),
+    /// A service centre was asked to take it, here or by another node: nobody knows whether it did.
+    Asked(Asked),
+}
+
+/// A message that a service centre was asked to take, which has not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// It is debited, and to be refunded where it is not taken.
+    pub is_debited: bool,
 }
 
 /// Who sends.
@@ -49,16 +57,20 @@ impl Senders {
         self.time = time;
     }
 
-    /// Whether a sender may send one more, which is counted then.
-    pub fn admit(&mut self, now: Time, sender: &Msisdn) -> bool {
-        self.buckets.admit(now, sender)
+    /// What each sender has used of his rate.
+    pub const fn buckets(&mut self) -> &mut Buckets {
+        &mut self.buckets
     }
 
-    /// What is known of a message by its sum; it is under way from now on if nothing was.
+    /// What is known of a message by its sum; it is under way from now on if nothing was, or if
+    /// nobody knows whether it was taken.
     pub fn seen(&mut self, now: Time, sum: u64) -> Option<Known> {
         self.tick(now);
-        if let Some((known, _)) = self.seen.get(&sum) {
-            return Some(known.clone());
+        if let Some((known, _)) = self.seen.get_mut(&sum) {
+            return Some(match known {
+                Known::Asked(_) => core::mem::replace(known, Known::UnderWay),
+                known => known.clone(),
+            });
         }
         // Those that were forgotten early stand here until their time is over.
         if self.due.len() >= REMEMBERED_MAX {
@@ -72,11 +84,16 @@ impl Senders {
 
     /// A message was taken by whoever had the rows before: it is known as one that was taken here.
     pub fn was_taken(&mut self, now: Time, sum: u64, at: Time) {
+        self.remember(now, sum, at, Known::Taken(at));
+    }
+
+    /// What whoever had the rows before knew of a message that came then.
+    pub fn remember(&mut self, now: Time, sum: u64, at: Time, known: Known) {
         if sum == 0 || at + self.time <= now || self.due.len() >= REMEMBERED_MAX {
             return;
         }
         self.count += 1;
-        self.seen.insert(sum, (Known::Taken(at), self.count));
+        self.seen.insert(sum, (known, self.count));
         self.due.push_back((at + self.time, sum, self.count));
     }
 
@@ -85,13 +102,20 @@ impl Senders {
     pub fn taken_at(&self, sum: u64) -> Option<Time> {
         match self.seen.get(&sum)?.0 {
             Known::Taken(at) => Some(at),
-            Known::UnderWay | Known::Reported(_) => None,
+            Known::UnderWay | Known::Reported(_) | Known::Asked(_) => None,
         }
     }
 
     /// A message failed for a reason that passes: it is new when it comes again.
     pub fn forget(&mut self, sum: u64) {
         self.seen.remove(&sum);
+    }
+
+    /// Nobody knows whether a service centre took a message: that is told when it comes again.
+    pub fn unanswered(&mut self, sum: u64, asked: Asked) {
+        if let Some((known, _)) = self.seen.get_mut(&sum) {
+            *known = Known::Asked(asked);
+        }
     }
 
     /// A message was reported, and shall be so again if it comes again.
@@ -126,13 +150,14 @@ impl Senders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Msisdn;
 
     #[test]
     fn a_message_is_known_for_its_time_and_a_sender_has_his_rate() {
         let (rate, now) = (Rate::new(1.0, Some(2)), Time::from_millis(1));
         let mut senders = Senders::new(rate, Duration::from_secs(10));
         let sender = Msisdn::of("44").unwrap();
-        let admitted: Vec<_> = (0..3).map(|_| senders.admit(now, &sender)).collect();
+        let admitted: Vec<_> = (0..3).map(|_| senders.buckets().admit(now, &sender)).collect();
         assert_eq!(admitted, [true, true, false]);
         assert_eq!(senders.seen(now, 7), None);
         assert_eq!(senders.seen(now, 7), Some(Known::UnderWay));
@@ -154,6 +179,21 @@ mod tests {
         senders.reported(2, &[3]);
         assert_eq!(senders.seen(now, 2), Some(Known::Reported(vec![3])));
         assert_eq!(senders.seen(at(21), 2), None, "its time is over");
+    }
+
+    #[test]
+    fn what_another_node_was_asking_for_is_under_way_once_it_comes_again() {
+        let now = Time::from_millis(20_000);
+        let mut senders = Senders::new(Rate::new(1.0, Some(2)), Duration::from_secs(10));
+        let asked = Known::Asked(Asked { is_debited: true });
+        senders.remember(now, 3, now, asked.clone());
+        senders.remember(now, 4, now, Known::Reported(vec![3]));
+        assert_eq!(senders.seen(now, 3), Some(asked));
+        assert_eq!(senders.seen(now, 3), Some(Known::UnderWay), "it is asked for once");
+        senders.unanswered(3, Asked::default());
+        assert_eq!(senders.seen(now, 3), Some(Known::Asked(Asked::default())));
+        assert_eq!(senders.seen(now, 4), Some(Known::Reported(vec![3])));
+        assert_eq!(senders.seen(now + Duration::from_secs(10), 3), None, "its time is over");
     }
 
     #[test]

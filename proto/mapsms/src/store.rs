@@ -25,6 +25,19 @@ pub enum Key {
     Flight(u64),
     /// How often the messages for a subscriber were tried in vain.
     Retry(Msisdn),
+    /// What became of a message of a terminal, by its sum.
+    Submission(u64),
+    /// How much of a limit somebody has used.
+    Used(Limit, Msisdn),
+}
+
+/// Whose limit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// A subscriber's who sends.
+    Sender,
+    /// A service centre's that begins to wait for subscribers.
+    Waiter,
 }
 
 impl fmt::Debug for Key {
@@ -37,6 +50,8 @@ impl fmt::Debug for Key {
             Self::Message(number) => write!(f, "message {number}"),
             Self::Flight(number) => write!(f, "message {number} under way"),
             Self::Retry(it) => write!(f, "how {it:?} is tried"),
+            Self::Submission(_) => f.write_str("a message of a terminal"),
+            Self::Used(limit, it) => write!(f, "what {it:?} used as {limit:?}"),
         }
     }
 }
@@ -68,6 +83,32 @@ pub enum Row {
     Done(Done),
     /// How often the messages for a subscriber were tried in vain.
     Retry(Retry),
+    /// What became of a message of a terminal.
+    Submission(Submitted),
+    /// Until when what is used of a limit counts.
+    Used(Time),
+}
+
+/// A message of a terminal that a service centre elsewhere was asked to take: should it come again,
+/// it is known.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Submitted {
+    /// When it came.
+    pub received: Time,
+    /// It is debited, and to be refunded where it is not taken.
+    pub is_debited: bool,
+    /// How it was reported (TS 24.011 §7.3); none: the service centre has not answered yet.
+    pub report: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Submitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Submitted")
+            .field("received", &self.received)
+            .field("is_debited", &self.is_debited)
+            .field("is_reported", &self.report.is_some())
+            .finish()
+    }
 }
 
 /// A message that is dealt with: should it come again, it is not taken again.

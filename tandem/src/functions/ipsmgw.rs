@@ -34,6 +34,7 @@ impl Kind for Ipsmgw {
             cells_of::<ipsmgw::SipMetric>(),
             cells_of::<ipsmgw::HomeMetric>(),
             cells_of::<ipsmgw::RecordMetric>(),
+            ipsmgw::outcomes().cells(),
         ];
         let diameter = diameter_stack::empty_tables();
         vec![("IP short message gateway", own), ("Diameter of a function", diameter)]

@@ -3,6 +3,7 @@
 //! killed and started again.
 
 mod gateway;
+mod kamailio;
 mod pair;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 const LONG: Duration = Duration::from_secs(60);
+const HOST: &str = "127.0.0.1";
 const ALICE: &str = "447700900123";
 const BOB: &str = "447700900999";
 
@@ -34,7 +36,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn start(transport: &str, shards: u16, [gateway, core]: [u16; 2]) -> Self {
+    fn start(host: &str, transport: &str, shards: u16, [gateway, core]: [u16; 2]) -> Self {
         let text = format!(
             r#"
 [site]
@@ -49,9 +51,9 @@ name = "sms1"
 shards = {shards}
 number = "447700000099"
 domain = "ims.example.org"
-listen = ["udp:127.0.0.1:{gateway}", "tcp:127.0.0.1:{gateway}"]
+listen = ["udp:{host}:{gateway}", "tcp:{host}:{gateway}"]
 capture = "tcp:127.0.0.1:{hep}"
-next_hop = [{{ name = "scscf", targets = ["{transport}:127.0.0.1:{core}"], probe_interval_s = 1 }}]
+next_hop = [{{ name = "scscf", targets = ["{transport}:{host}:{core}"], probe_interval_s = 1 }}]
 [ipsmgw.centre]
 numbers = ["4477"]
 country_code = "44"
@@ -64,17 +66,32 @@ retries_s = [3600]
 
     /// The site of a file.
     pub(crate) fn of(folder: tempfile::TempDir, text: &str, ports: [u16; 2]) -> Self {
-        std::fs::create_dir_all(folder.path().join("var")).unwrap();
-        std::fs::write(folder.path().join("site.toml"), text).unwrap();
-        let mut site = Self { running: None, folder, ports };
+        let mut site = Self::laid(folder, text, ports);
         site.run();
         site
     }
 
-    pub(crate) fn run(&mut self) {
+    /// The same of one without a gateway.
+    fn launched(folder: tempfile::TempDir, text: &str) -> Self {
+        let mut site = Self::laid(folder, text, [0; 2]);
+        site.begin();
+        site
+    }
+
+    fn laid(folder: tempfile::TempDir, text: &str, ports: [u16; 2]) -> Self {
+        std::fs::create_dir_all(folder.path().join("var")).unwrap();
+        std::fs::write(folder.path().join("site.toml"), text).unwrap();
+        Self { running: None, folder, ports }
+    }
+
+    fn begin(&mut self) {
         self.launch();
         let waited = self.ctl(&["wait"]);
         assert!(waited.status.success(), "{}", String::from_utf8_lossy(&waited.stderr));
+    }
+
+    pub(crate) fn run(&mut self) {
+        self.begin();
         self.until(&["store"], |rows| rows.iter().any(|it| it["state"] == "open"));
     }
 
@@ -186,10 +203,14 @@ impl Core {
 
     /// The same towards the port of one gateway, and the addresses of others.
     fn start_at(transport: &str, own: u16, gateway: &str, centre: &str) -> Self {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/core.py");
+        let own = format!("127.0.0.1:{own}");
+        Self::of("core.py", &[transport, &own, &format!("127.0.0.1:{gateway}"), centre])
+    }
+
+    fn of(program: &str, words: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages");
         let mut command = Command::new("/usr/bin/python3");
-        command.arg(program).args([transport, &format!("127.0.0.1:{own}")]);
-        command.args([&format!("127.0.0.1:{gateway}"), centre]);
+        command.arg("-B").arg(folder.join(program)).args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -222,15 +243,23 @@ pub(crate) fn port() -> u16 {
     peers::free_port([127, 0, 0, 1].into()).unwrap().port()
 }
 
-fn started(transport: &str, shards: u16) -> (Site, Core) {
+fn started(host: &str, transport: &str, shards: u16) -> (Site, Core) {
     let (gateway, own) = (port(), port());
-    let core = Core::start(transport, own, gateway, "447700000099");
-    let site = Site::start(transport, shards, [gateway, own]);
+    let at = |port: u16| format!("{host}:{port}");
+    let core = Core::of("core.py", &[transport, &at(own), &at(gateway), "447700000099"]);
+    let site = Site::start(host, transport, shards, [gateway, own]);
     (site, core)
 }
 
 fn both_ways(transport: &str, shards: u16) {
-    let (site, mut core) = started(transport, shards);
+    let (site, mut core) = messages_go(HOST, transport, shards);
+    assert_eq!(core.does("stranger"), json!({"status": 403}));
+    assert_eq!(complaints(&site, &mut core, site.ports), [""; 0]);
+}
+
+/// What terminals at that address of the core send comes to others.
+fn messages_go(host: &str, transport: &str, shards: u16) -> (Site, Core) {
+    let (site, mut core) = started(host, transport, shards);
     for number in [ALICE, BOB] {
         assert_eq!(core.does(&format!("register {number} sms 600")), json!({"status": 200}));
     }
@@ -252,14 +281,13 @@ fn both_ways(transport: &str, shards: u16) {
     assert_eq!(core.does(&format!("text {ALICE} {BOB} Grüße")), json!({"status": 202}));
     let message = core.does(&format!("take {BOB}"));
     assert_eq!((&message["from"], &message["text"]), (&json!(ALICE), &json!("Grüße")));
-    // A number of nobody's, and somebody whom nobody believes.
+    // A number of nobody's.
     let refused = core.does(&format!("submit {ALICE} 4915500 9 plain Hi"));
     assert_eq!(refused["report"], json!({"ack": false, "reference": 9, "cause": 1}));
-    assert_eq!(core.does("stranger"), json!({"status": 403}));
     site.until(&["sms", "pending"], <[Value]>::is_empty);
     // From the sender to the receiver, and both reports.
     site.trail(&["MESSAGE", "202", "MESSAGE", "200", "MESSAGE", "200", "MESSAGE", "202"]);
-    assert_eq!(complaints(&site, &mut core, site.ports), [""; 0]);
+    (site, core)
 }
 
 #[test]
@@ -270,6 +298,13 @@ fn messages_go_both_ways_by_udp() {
 #[test]
 fn messages_go_both_ways_by_tcp() {
     both_ways("tcp", 1);
+}
+
+#[test]
+fn messages_go_both_ways_over_ipv6() {
+    for transport in ["udp", "tcp"] {
+        messages_go("[::1]", transport, 1);
+    }
 }
 
 #[test]
@@ -289,7 +324,7 @@ fn what_several_shards_acknowledged_waits_again_after_the_process_was_killed() {
 }
 
 fn outlives_the_process(shards: u16) {
-    let (mut site, mut core) = started("udp", shards);
+    let (mut site, mut core) = started(HOST, "udp", shards);
     for number in [ALICE, BOB] {
         assert_eq!(core.does(&format!("register {number} sms 3600"))["status"], 200);
     }

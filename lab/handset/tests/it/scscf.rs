@@ -62,6 +62,7 @@ fn phones_register_call_each_other_register_again_and_are_gone_at_a_core_of_kama
         hss: SocketAddr::from(([127, net, 0, 3], 3_868)),
         realm: subscribers[0].realm.clone(),
         cards: subscribers.iter().map(card).collect(),
+        application: None,
     };
     let scscf = Scscf::start(&spec, directory.path()).unwrap();
     // Each registration is one at the core.
@@ -130,6 +131,7 @@ fn what_kamailio_ends_ends_at_the_controller_that_has_subscribed_there() {
         hss: SocketAddr::from(([127, net, 0, 3], 3_868)),
         realm: subscribers[0].realm.clone(),
         cards: subscribers.iter().map(card).collect(),
+        application: None,
     };
     let scscf = Scscf::start(&spec, directory.path()).unwrap();
     let expires = "client_expires_s = 600\ncore_expires_s = 600";

@@ -2,7 +2,9 @@
 Milenage (TS 35.206), and the profile of whoever is registered. Its Diameter identity, and that of
 the S-CSCF, are addresses.
 
-    hss.py LISTEN PORT S-CSCF REALM IMPI,IMPU,K,OPC ...
+    hss.py LISTEN PORT S-CSCF REALM APPLICATION IMPI,IMPU,K,OPC ...
+
+APPLICATION is the URI of an application server that registrations and messages go to, or `none`.
 
 A line on standard output for each request; `listens`, and `connected` once the S-CSCF is.
 """
@@ -76,11 +78,30 @@ class Card:
         return True
 
 
-def profile(card):
+def criteria(card, server):
+    """The filter criteria (TS 29.228 annex B): a registration or a message is of interest, and the
+    application server is told the number."""
+    if server == "none":
+        return ""
+    number = "".join(it for it in card.impu.split("@")[0] if it.isdigit())
+    point = "".join(
+        f"<SPT><ConditionNegated>0</ConditionNegated><Group>0</Group><Method>{it}</Method></SPT>"
+        for it in ("REGISTER", "MESSAGE")
+    )
+    return (
+        "<InitialFilterCriteria><Priority>1</Priority><TriggerPoint><ConditionTypeCNF>1"
+        f"</ConditionTypeCNF>{point}</TriggerPoint><ApplicationServer><ServerName>{server}"
+        "</ServerName><DefaultHandling>0</DefaultHandling><ServiceInfo>"
+        f"{number}</ServiceInfo></ApplicationServer></InitialFilterCriteria>"
+    )
+
+
+def profile(card, server):
     return (
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?><IMSSubscription>"
         f"<PrivateID>{card.impi}</PrivateID><ServiceProfile><PublicIdentity>"
-        f"<Identity>{card.impu}</Identity></PublicIdentity></ServiceProfile></IMSSubscription>"
+        f"<Identity>{card.impu}</Identity></PublicIdentity>{criteria(card, server)}"
+        "</ServiceProfile></IMSSubscription>"
     ).encode()
 
 
@@ -89,8 +110,9 @@ def say(*words):
 
 
 class Hss(SimpleThreadingApplication):
-    def __init__(self, cards):
+    def __init__(self, cards, server):
         super().__init__(CX, is_auth_application=True, request_handler=self.answer)
+        self.server = server
         self.cards = {card.impi: card for card in cards}
         self.lock = threading.Lock()
 
@@ -149,7 +171,7 @@ class Hss(SimpleThreadingApplication):
             answer.experimental_result = unknown()
             return answer
         answer.user_name = card.impi
-        answer.user_data = profile(card)
+        answer.user_data = profile(card, self.server)
         answer.result_code = E_RESULT_CODE_DIAMETER_SUCCESS
         return answer
 
@@ -159,11 +181,11 @@ def unknown():
 
 
 def main():
-    listen, port, scscf, realm, *cards = sys.argv[1:]
+    listen, port, scscf, realm, server, *cards = sys.argv[1:]
     node = Node(listen, realm, ip_addresses=[listen], tcp_port=int(port), vendor_ids=[VENDOR])
     # The library looks for SIP-Auth-Data-Item of RFC 4740, which TS 29.229 has another code for.
     node.validate_received_request_avps = False
-    hss = Hss([Card(text) for text in cards])
+    hss = Hss([Card(text) for text in cards], server)
     node.add_application(hss, [node.add_peer(f"aaa://{scscf}", realm)])
     node.start()
     say("listens")

@@ -288,7 +288,6 @@ fn sms_centre() -> ipsmgw::Local {
         validity: Duration::from_secs(600),
         validity_max: Duration::from_secs(600),
         parts_max: 2,
-        has_standby: false,
         quarters: 0,
     }
 }
@@ -303,6 +302,7 @@ fn sms_settings() -> ipsmgw::Settings {
         address: Address::title(title, 8),
         subsystems: ipsmgw::Subsystems { hlr: 6, centre: 8, msc: 8 },
         networks: vec![ipsmgw::Network {
+            name: "own".to_owned(),
             numbers: Vec::new(),
             hlr: ipsmgw::Hlr::Number(9),
             ways: vec![ipsmgw::Way::PacketSwitched],
@@ -312,6 +312,7 @@ fn sms_settings() -> ipsmgw::Settings {
             correlations_max: 4,
             waiting_max: 4,
             waiting_rate: machine::bucket::Rate::new(1.0, Some(3)),
+            deliveries_max: 4,
         },
         correlation_prefix: "23415".into(),
         correlation_time: Duration::from_secs(60),
@@ -324,7 +325,7 @@ fn sms_settings() -> ipsmgw::Settings {
         sender_rate: machine::bucket::Rate::new(9.0, Some(9)),
         allowed: vec!["*".to_owned()],
         flows_max: 16,
-        deliveries_max: 4,
+        has_standby: true,
         terminals: ipsmgw::Terminals {
             domains: vec!["ims.example.org".to_owned()],
             take_by_default: true,

@@ -2,7 +2,7 @@
 
 use crate::network::{number, rp, submit};
 use crate::world::{ALICE, ALICE_NUMBER, World, settings};
-use ipsmgw::centre::Plan;
+use ipsmgw::centre::{Plan, Retry};
 use ipsmgw::store::{Key, Row};
 use ipsmgw::{Body, In, Local, Msisdn, Received, Register, Settings, Written};
 use machine::Duration;
@@ -28,7 +28,6 @@ pub fn local() -> Settings {
             validity: Duration::from_secs(3_600),
             validity_max: Duration::from_secs(7_200),
             parts_max: 3,
-            has_standby: false,
             quarters: 0,
         }),
         ..settings()
@@ -129,7 +128,7 @@ fn a_message_is_stored_acknowledged_delivered_and_taken_out() {
     assert!(tpdu.flag(Parameter::MoreMessages), "none waits behind it");
     reports(&mut world, BOB, &to_bob, None);
     assert_eq!(world.gateway.waiting(), (0, 0));
-    assert_eq!(world.store.len(), 4, "two registrations");
+    assert_eq!(world.store.len(), 2, "two registrations");
     assert!(world.sent.is_empty() && world.idle());
 }
 
@@ -185,7 +184,7 @@ fn who_is_absent_gets_it_by_the_plan_or_when_he_registers_and_the_sender_is_told
     let report = Kind::StatusReport.read(&to_alice.2).unwrap();
     assert_eq!((report.status(), report.reference()), (Some(Status::Received), Some(4)));
     reports(&mut world, ALICE, &to_alice, None);
-    assert_eq!((world.gateway.waiting(), world.store.len()), ((0, 0), 4));
+    assert_eq!((world.gateway.waiting(), world.store.len()), ((0, 0), 2));
 }
 
 #[test]
@@ -347,8 +346,7 @@ fn an_operator_sends_tries_again_and_what_stood_in_the_store_waits_again() {
 
 /// Bob's message is sent by a gateway with a standby, which then goes on with what stands.
 fn taken_over() -> (World, (String, u8, Vec<u8>)) {
-    let mut settings = local();
-    settings.local.iter_mut().for_each(|it| it.has_standby = true);
+    let settings = Settings { has_standby: true, ..local() };
     let mut world = World::new(settings.clone());
     register(&mut world, (BOB, BOB_NUMBER), true, 3_600);
     let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
@@ -395,14 +393,8 @@ fn a_message_that_another_node_sent_and_nobody_reports_is_sent_again_at_once() {
     assert!(!world.store.iter().any(|it| matches!(it.0, Key::Flight(_))));
 }
 
-#[test]
-fn the_plan_of_a_receiver_goes_on_where_another_node_left_it() {
-    let mut settings = local();
-    settings.local.iter_mut().for_each(|it| it.has_standby = true);
-    let mut world = World::new(settings.clone());
-    let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
-    world.step(In::Operator { ticket: 1, to, from: None, text });
-    world.pass(Duration::from_secs(61));
+/// Another node that goes on with the one message of this one, by the plan of its receiver.
+fn planned(world: World, settings: Settings) -> (World, Retry) {
     let mut other = World::new(settings);
     (other.now, other.store) = (world.now, world.store);
     let (mut message, mut plan) = (None, None);
@@ -416,8 +408,19 @@ fn the_plan_of_a_receiver_goes_on_where_another_node_left_it() {
         }
     }
     let ((number, stored), retry) = message.zip(plan).unwrap();
-    assert_eq!(retry.failures, 2);
     other.step(In::Restored { number, stored, flight: None, retry: Some(retry) });
+    (other, retry)
+}
+
+#[test]
+fn the_plan_of_a_receiver_goes_on_where_another_node_left_it() {
+    let settings = Settings { has_standby: true, ..local() };
+    let mut world = World::new(settings.clone());
+    let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
+    world.step(In::Operator { ticket: 1, to, from: None, text });
+    world.pass(Duration::from_secs(61));
+    let (mut other, retry) = planned(world, settings);
+    assert_eq!(retry.failures, 2);
     let waits = |world: &World| world.gateway.pending().next().map(|it| (it.failures, it.due));
     assert_eq!(waits(&other), Some((2, Some(retry.due))));
     // A registration is a reason to try at once, and what is delivered leaves no plan.
@@ -426,4 +429,21 @@ fn the_plan_of_a_receiver_goes_on_where_another_node_left_it() {
     reports(&mut other, BOB, &it, None);
     assert_eq!(waits(&other), None);
     assert!(!other.store.iter().any(|it| matches!(it.0, Key::Retry(_))));
+}
+
+#[test]
+fn who_waited_for_a_next_hop_at_another_node_is_tried_when_there_is_one_here() {
+    let settings = Settings { has_standby: true, ..local() };
+    let mut world = World::new(settings.clone());
+    register(&mut world, (BOB, BOB_NUMBER), true, 3_600);
+    let (to, text) = (Msisdn::of(BOB_NUMBER).unwrap(), Written("News".to_owned()));
+    world.step(In::Operator { ticket: 1, to, from: None, text });
+    let number = world.sent.remove(0).number;
+    world.step(In::Response { number, status: 503 });
+    let (mut other, retry) = planned(world, settings);
+    assert!(retry.is_unrouted);
+    assert!(other.sent.is_empty());
+    other.step(In::NextHop);
+    assert_eq!(other.sent.len(), 1);
+    assert!(!other.store.iter().any(|it| matches!(it.0, Key::Retry(_))), "its plan begins anew");
 }

@@ -13,6 +13,7 @@ mod network;
 mod pairs;
 mod probes;
 mod registrations;
+mod service_centre;
 mod shards;
 mod shares;
 mod sip_texts;

@@ -3,16 +3,19 @@
 //! any step: before anything of it has left, after the other node was told, between two messages.
 //!
 //! What was answered stands at whoever serves next: registrations, messages that were acknowledged,
-//! and that one was delivered whose report was answered.
+//! and that one was delivered whose report was answered; of a gateway before a service centre, what
+//! that one took. What is used of limits, and what an operator wanted tried, counts on.
 
 use crate::function::CORE;
-use crate::network::{GATEWAY, number, rp, submit, text_of};
+use crate::network::{CENTRE, GATEWAY, number, rp, submit, text_of};
+use crate::service_centre::ServiceCentre;
 use crate::world::of_octets;
 use ipsmgw::ShortMessageGateway;
 use ipsmgw::config::Ipsmgw;
 use machine::{Duration, Time};
-use runtime::{Effects, Flow, Function as _, In, Mirrored, Seed, Term, Transport};
+use runtime::{Ask, ConnId, Effects, Flow, Function as _, In, Mirrored, Seed, Term, Transport};
 use sip::{Header, Method};
+use sms::Cause;
 use sms::rp::{Kind as RpKind, Message};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -47,6 +50,22 @@ impl Draw {
     }
 }
 
+/// What the gateways are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A centre.
+    Centre,
+    /// A centre of whose subscribers one sends more than he may.
+    Limited,
+    /// A centre whose subscribers take text, and are absent until an operator has all tried.
+    Absent,
+    /// Before a service centre.
+    Gateway,
+}
+
+/// Messages that one may send at once, and one a second, where that is held.
+const BURST: u64 = 10;
+
 /// What a request of the core is.
 #[derive(Clone, Copy)]
 enum What {
@@ -73,6 +92,12 @@ enum Happening {
     Arrives(usize, Vec<u8>),
     /// Octets of a life of a node arrive at the core.
     Comes(u64, Vec<u8>),
+    /// A life of a node connects to the service centre, and octets pass there, and from there.
+    Connects(u64, Flow),
+    Asks(u64, Flow, Vec<u8>),
+    Answers(u64, Flow, Vec<Vec<u8>>),
+    /// An operator has all tried; who is not answered asks again.
+    Retry,
     /// The standby takes what it was told.
     Link,
     Cut(bool),
@@ -92,6 +117,10 @@ enum Told {
 #[derive(Default)]
 struct Text {
     is_acknowledged: bool,
+    /// The terminal was told that its sender sent too many.
+    is_refused: bool,
+    /// When its acknowledgement came, whether the terminal heard it or not.
+    acknowledged_at: Option<Time>,
     deliveries: u32,
     /// Its report was answered by the life of the node that had sent it.
     is_reported: bool,
@@ -99,6 +128,10 @@ struct Text {
 
 struct World {
     seed: u64,
+    kind: Kind,
+    centre: ServiceCentre,
+    /// Terminals answer.
+    are_present: bool,
     now: Time,
     draw: Draw,
     config: Arc<Ipsmgw>,
@@ -119,6 +152,7 @@ struct World {
     asked: BTreeMap<u64, Asked>,
     /// Call-IDs that came, and what they brought.
     known: BTreeSet<Vec<u8>>,
+    connections: u32,
     registered: BTreeSet<u64>,
     texts: BTreeMap<u64, Text>,
     deaths: u64,
@@ -135,12 +169,24 @@ fn digits(subscriber: u64) -> String {
     format!("44770090{subscriber:04}")
 }
 
-fn config(seed: u64) -> Arc<Ipsmgw> {
+fn config(seed: u64, kind: Kind) -> Arc<Ipsmgw> {
+    let (mode, retry_s) = match kind {
+        Kind::Gateway => (
+            "mode = \"gateway\"\nsignalling = { correlation_prefix = \"23415\" }\n\
+             link = [{ name = \"stp\", address = \"tcp:127.0.0.1:7700\", application = \"sms\" }]\n\
+             network = [{ name = \"own\", numbers = [\"4477\"], centres = [\"4478\"], \
+             ask_hlr = false }]\n",
+            2,
+        ),
+        Kind::Absent => ("sms_by_default = false\n", 3_600),
+        Kind::Centre | Kind::Limited => ("", 2),
+    };
+    let (rate, burst) = if kind == Kind::Limited { (1, BURST) } else { (1_000, 1_000) };
     let text = format!(
         "name = \"sms\"\nnumber = \"{GATEWAY}\"\ndomain = \"ims.example.org\"\n\
          listen = [\"udp:127.0.0.1:5090\"]\nstore = {{ journal = false }}\n\
-         limits = {{ sender_per_s = 1000 }}\nshards = 1\n\
-         centre = {{ retries_s = [2] }}\n\
+         limits = {{ sender_per_s = {rate}, sender_burst = {burst} }}\nshards = 1\n\
+         centre = {{ retries_s = [{retry_s}] }}\n{mode}\
          replica = {{ node = \"a\", listen = \"127.0.0.1:5999\", peer = \"127.0.0.1:5998\" }}\n\
          [[next_hop]]\nname = \"scscf\"\ntargets = [\"udp:{CORE}\"]\nprobe_interval_s = 0\n\
          [timers]\nreport_s = {}\n",
@@ -150,12 +196,15 @@ fn config(seed: u64) -> Arc<Ipsmgw> {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, kind: Kind) -> Self {
         let mut world = Self {
             seed,
+            kind,
+            centre: ServiceCentre::default(),
+            are_present: kind != Kind::Absent,
             now: Time::from_millis(1_795_737_882_000),
             draw: Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
-            config: config(seed),
+            config: config(seed, kind),
             nodes: [None, None],
             lives: [0, 0],
             last_life: 0,
@@ -170,6 +219,7 @@ impl World {
             count: 0,
             asked: BTreeMap::new(),
             known: BTreeSet::new(),
+            connections: 0,
             registered: BTreeSet::new(),
             texts: BTreeMap::new(),
             deaths: 0,
@@ -182,9 +232,17 @@ impl World {
         for subscriber in 0..SUBSCRIBERS {
             world.at(subscriber, Happening::Register(subscriber));
         }
-        for text in 1..=TEXTS {
-            let after = 100 + world.draw.below(SPAN_MS - 2_000);
+        let (texts, span_ms) = match kind {
+            Kind::Limited => (3 * TEXTS, 3_000),
+            _ => (TEXTS, SPAN_MS - 2_000),
+        };
+        for text in 1..=texts {
+            let after = 100 + world.draw.below(span_ms);
             world.at(after, Happening::Submit(text, false));
+        }
+        if kind == Kind::Absent {
+            world.at(SPAN_MS, Happening::Retry);
+            return world;
         }
         for _ in 0..3 {
             let step = 30 + world.draw.below(500);
@@ -297,7 +355,7 @@ impl World {
 
     /// What every step of a node ends with: changes leave before messages.
     fn leaves(&mut self, node: usize, out: &mut Effects) {
-        let messages: Vec<Vec<u8>> = out.sends().map(|it| it.1.to_vec()).collect();
+        let messages: Vec<_> = out.sends().map(|it| (it.0, it.1.to_vec())).collect();
         let death = self.dies(node, messages.len());
         if node == self.active && death.is_none_or(|it| it.1) {
             self.flying.extend(out.deltas().map(|it| Told::Delta(it.to_vec())));
@@ -308,9 +366,19 @@ impl World {
         }
         let most = death.map_or(usize::MAX, |it| it.0);
         let life = self.lives[node];
-        for octets in messages.into_iter().take(most) {
+        for (flow, octets) in messages.into_iter().take(most) {
+            if flow.remote != at_core() {
+                // A stream keeps the order.
+                self.at(3, Happening::Asks(life, flow, octets));
+                continue;
+            }
             let after = 1 + self.draw.below(20);
             self.at(after, Happening::Comes(life, octets));
+        }
+        for flow in out.opens.drain(..).filter(|_| death.is_none()) {
+            self.connections += 1;
+            let flow = Flow { conn: ConnId(self.connections), ..flow };
+            self.at(5, Happening::Connects(life, flow));
         }
         if death.is_some() {
             self.takes_over(node);
@@ -321,7 +389,8 @@ impl World {
         self.deaths += 1;
         self.nodes[dead] = None;
         // Datagrams that found no room: nobody says them again.
-        if self.draw.one_in(2) {
+        let is_lossy = matches!(self.kind, Kind::Centre | Kind::Limited);
+        if is_lossy && self.draw.one_in(2) {
             let kept = self.draw.below(self.flying.len() as u64 + 1);
             self.flying.truncate(usize::try_from(kept).unwrap());
         }
@@ -351,6 +420,17 @@ impl World {
                 self.leaves(node, &mut out);
             }
             Happening::Comes(life, octets) => self.comes(life, &octets),
+            Happening::Connects(life, flow) => self.is_told(life, In::Up { flow }),
+            Happening::Asks(life, flow, octets) => {
+                let (after, answers) = (1 + self.draw.below(200), self.centre.hears(&octets));
+                self.at(after, Happening::Answers(life, flow, answers));
+            }
+            Happening::Answers(life, flow, all) => {
+                for octets in all {
+                    self.is_told(life, In::Message { flow, bytes: &octets });
+                }
+            }
+            Happening::Retry => self.retries(),
             Happening::Link => {
                 self.is_linking = false;
                 self.linked();
@@ -368,6 +448,32 @@ impl World {
                 self.begins(node);
                 self.follows();
             }
+        }
+    }
+
+    /// A node of that life, if it is there.
+    fn is_told(&mut self, life: u64, input: In<'_>) {
+        let (now, mut out) = (self.now, Effects::default());
+        let Some(node) = [0, 1].into_iter().find(|it| self.lives[*it] == life) else { return };
+        let Some(function) = &mut self.nodes[node] else { return };
+        function.step(now, input, &mut out);
+        self.leaves(node, &mut out);
+    }
+
+    /// An operator has all tried, at the node that serves, which may die as it does that.
+    fn retries(&mut self) {
+        self.are_present = true;
+        if self.dies_at.is_empty() && self.deaths == 0 {
+            let step = self.effects + 1 + self.draw.below(12);
+            self.dies_at.insert(step);
+        }
+        let (now, node, mut out) = (self.now, self.active, Effects::default());
+        let ask = Ask { path: "sms/retry".into(), params: BTreeMap::new() };
+        let Some(function) = &mut self.nodes[node] else { return };
+        function.ask(now, &ask, &mut out).unwrap();
+        self.leaves(node, &mut out);
+        if self.active != node {
+            self.at(10, Happening::Retry);
         }
     }
 
@@ -392,13 +498,16 @@ impl World {
     }
 
     fn submits(&mut self, text: u64, is_again: bool) {
-        if is_again && self.texts.get(&text).is_some_and(|it| it.is_acknowledged) {
+        let is_known = |it: &Text| it.is_acknowledged || it.is_refused;
+        if is_again && self.texts.get(&text).is_some_and(is_known) {
             return;
         }
-        let (from, to) = (digits(text % SUBSCRIBERS), digits((text + 1) % SUBSCRIBERS));
+        let sender = if self.kind == Kind::Limited { 0 } else { text % SUBSCRIBERS };
+        let (from, to) = (digits(sender), digits((text + 1) % SUBSCRIBERS));
         let reference = u8::try_from(text).unwrap();
         let tpdu = submit(reference, &to, &format!("m{text}"));
-        let body = rp(&Message::from_terminal(reference, number(GATEWAY), &tpdu));
+        let centre = if self.kind == Kind::Gateway { CENTRE } else { GATEWAY };
+        let body = rp(&Message::from_terminal(reference, number(centre), &tpdu));
         let number = self.number();
         // What the report names.
         let call_id = format!("{number}.{text}");
@@ -427,12 +536,19 @@ impl World {
             }
             return;
         }
-        let answer = ok(&read);
+        let answer =
+            if self.are_present || !is_of_text(octets) { ok(&read) } else { absent(&read) };
         let nodes = [0, 1].into_iter().find(|it| self.lives[*it] == life);
         if let Some(node) = nodes.filter(|_| !self.draw.one_in(20)) {
             self.at(3, Happening::Arrives(node, answer));
         }
         if read.method() == Method::Message && self.known.insert(call_id.to_vec()) {
+            if is_of_text(octets) {
+                let text = str::from_utf8(of_octets(octets)).unwrap();
+                let it = self.texts.entry(text[1..].parse().unwrap()).or_default();
+                it.deliveries += u32::from(self.are_present);
+                return;
+            }
             let answers = read.first(Header::InReplyTo).map(|it| String::from_utf8_lossy(it));
             let answers = answers.map(std::borrow::Cow::into_owned);
             let call_id = String::from_utf8_lossy(call_id).into_owned();
@@ -453,9 +569,7 @@ impl World {
         let read = Message::read(body).unwrap();
         if let Some(answers) = answers {
             let text = answers.split(['.', '@']).nth(1).unwrap().parse().unwrap();
-            self.texts.entry(text).or_default().is_acknowledged |=
-                read.kind == RpKind::AckToTerminal;
-            return;
+            return self.hears(text, &read);
         }
         let text = text_of(sms::Kind::Deliver, read.user_data.unwrap());
         let text = text[1..].parse().unwrap();
@@ -467,6 +581,20 @@ impl World {
         let number = self.number();
         let octets = message(&number.to_string(), digits, Some(call_id), &report);
         self.asks(number, What::Report(text, life), octets);
+    }
+
+    /// A terminal hears what became of its message, or does not.
+    fn hears(&mut self, text: u64, report: &Message<'_>) {
+        let (now, is_unheard) = (self.now, self.kind == Kind::Gateway && self.draw.one_in(3));
+        let it = self.texts.entry(text).or_default();
+        let is_taken = report.kind == RpKind::AckToTerminal;
+        if is_taken {
+            it.acknowledged_at.get_or_insert(now);
+        } else if self.kind == Kind::Limited {
+            let cause = report.failure.and_then(|it| it.cause());
+            it.is_refused |= cause == Some(Cause::Congestion);
+        }
+        it.is_acknowledged |= is_taken && !is_unheard;
     }
 
     /// Runs until nothing happens any more.
@@ -500,25 +628,56 @@ impl World {
         panic!("{}: it does not end", self.seed);
     }
 
+    /// No more was taken of the one sender than he may send, but for the one of each takeover that
+    /// is told to nobody.
+    fn is_within_limits(&self) {
+        let mut times: Vec<Time> =
+            self.texts.values().filter_map(|it| it.acknowledged_at).collect();
+        times.sort_unstable();
+        let [first, .., last] = &times[..] else { panic!("{}: some are taken", self.seed) };
+        // What it took to acknowledge the last one was time as well.
+        let most = BURST + last.since(*first).as_secs() + 2 + self.deaths;
+        assert!(times.len() as u64 <= most, "{}: {} of {most}", self.seed, times.len());
+        assert!(times.len() as u64 >= BURST, "{}: the first ones are taken", self.seed);
+    }
+
     fn at_the_end(&mut self) {
         let seed = self.seed;
         assert!(self.asked.is_empty(), "{seed}: each request is answered");
         assert_eq!(self.registered.len() as u64, SUBSCRIBERS);
-        for (text, it) in &self.texts {
+        for (text, it) in self.texts.iter().filter(|it| !it.1.is_refused) {
             assert!(it.is_acknowledged, "{seed}: {text} is taken at last");
-            assert!(it.deliveries > 0, "{seed}: {text} was acknowledged, and is lost");
+            match self.kind {
+                Kind::Gateway => {
+                    let times = self.centre.taken.get(&format!("m{text}"));
+                    assert_eq!(times, Some(&1), "{seed}: {text} at the service centre");
+                }
+                _ => assert!(it.deliveries > 0, "{seed}: {text} was acknowledged, and is lost"),
+            }
+        }
+        if self.kind == Kind::Limited {
+            self.is_within_limits();
         }
         let active = self.nodes[self.active].as_mut().unwrap();
         assert!(active.is_idle(), "{seed}");
+        if self.kind == Kind::Gateway {
+            return;
+        }
         // Whoever is registered is so here: a text to each comes.
+        let last = *self.texts.keys().last().unwrap() + 1;
         for subscriber in 0..SUBSCRIBERS {
-            self.submits(TEXTS + 1 + subscriber, false);
+            self.submits(last + subscriber, false);
         }
         self.dies_at.clear();
         self.run();
-        let last = self.texts.range(TEXTS + 1..);
+        let last = self.texts.range(last..);
         assert!(last.clone().all(|it| it.1.deliveries == 1), "{seed}: nobody died");
     }
+}
+
+/// Whether a MESSAGE brings text to a terminal.
+fn is_of_text(octets: &[u8]) -> bool {
+    octets.windows(10).any(|it| it == b"text/plain")
 }
 
 fn register(number: u64, digits: &str) -> Vec<u8> {
@@ -548,7 +707,15 @@ fn message(call: &str, digits: &str, answers: Option<&str>, body: &[u8]) -> Vec<
 }
 
 fn ok(request: &sip::Message<'_>) -> Vec<u8> {
-    let mut out = b"SIP/2.0 200 OK\r\n".to_vec();
+    answer(request, "200 OK")
+}
+
+fn absent(request: &sip::Message<'_>) -> Vec<u8> {
+    answer(request, "480 Temporarily Unavailable")
+}
+
+fn answer(request: &sip::Message<'_>, status: &str) -> Vec<u8> {
+    let mut out = format!("SIP/2.0 {status}\r\n").into_bytes();
     for (header, line) in request.rows() {
         match header {
             Header::Via | Header::From | Header::CallId | Header::CSeq => {
@@ -565,15 +732,35 @@ fn ok(request: &sip::Message<'_>) -> Vec<u8> {
     out
 }
 
-#[test]
-fn what_was_answered_stands_at_whoever_serves_next_and_nothing_reported_is_delivered_again() {
+/// As many worlds as are asked for.
+fn worlds(kind: Kind) {
     let seeds = std::env::var("SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
     let mut deaths = 0;
     for seed in 1..=seeds {
-        let mut world = World::new(seed);
+        let mut world = World::new(seed, kind);
         world.run();
         world.at_the_end();
         deaths += world.deaths;
     }
-    assert!(deaths > seeds, "{deaths} deaths");
+    assert!(deaths > seeds / 2, "{deaths} deaths");
+}
+
+#[test]
+fn what_was_answered_stands_at_whoever_serves_next_and_nothing_reported_is_delivered_again() {
+    worlds(Kind::Centre);
+}
+
+#[test]
+fn a_service_centre_has_what_terminals_say_again_once_whichever_node_dies() {
+    worlds(Kind::Gateway);
+}
+
+#[test]
+fn a_sender_has_one_limit_however_many_nodes_die() {
+    worlds(Kind::Limited);
+}
+
+#[test]
+fn whom_an_operator_has_tried_is_tried_by_whoever_serves_next() {
+    worlds(Kind::Absent);
 }

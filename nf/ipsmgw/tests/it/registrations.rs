@@ -13,7 +13,7 @@ fn a_registration_is_stored_before_it_is_answered_and_the_hlr_hears_of_the_first
     let mut world = World::new(settings());
     world.register(7, 3600);
     assert_eq!(world.responses, [(7, 200)]);
-    assert_eq!(world.store.len(), 2);
+    assert_eq!(world.store.len(), 1, "its identity says the number");
     assert_eq!(world.asked().0, Operation::AnyTimeModification);
     let dialogue = world.begun().unwrap();
     world.end(dialogue, vec![error(Error::AtmNotAllowed, None)]);
@@ -64,7 +64,7 @@ fn a_terminal_without_the_feature_is_not_registered_and_takes_nothing_from_anoth
     // A second terminal, and the end that an S-CSCF tells which serves no more.
     for (transaction, expires_s) in [(8, 600), (9, 0)] {
         world.step(In::Register { transaction, register: register("sip:scscf", expires_s) });
-        assert_eq!((world.responses.pop(), world.store.len()), (Some((transaction, 200)), 2));
+        assert_eq!((world.responses.pop(), world.store.len()), (Some((transaction, 200)), 1));
     }
     let own = "sip:scscf.ims.example.org:6060";
     world.step(In::Register { transaction: 10, register: register(own, 0) });
@@ -126,4 +126,22 @@ fn the_hlr_hears_of_memory_and_its_refusal_is_told_to_the_terminal() {
     let answer = Message::read(world.sent[0].body.octets()).unwrap();
     assert_eq!(answer.kind, Kind::ErrorToTerminal);
     assert_eq!(answer.failure.unwrap().cause(), Some(sms::Cause::UnknownSubscriber));
+}
+
+#[test]
+fn an_identity_that_is_no_number_has_a_row_of_its_own_as_long_as_its_subscriber() {
+    let mut world = World::new(settings());
+    let register = |expires_s| Register {
+        identity: "sip:alice@ims.example.org".into(),
+        s_cscf: "sip:scscf.ims.example.org:6060".into(),
+        expires_s,
+        msisdn: Msisdn::of(ALICE_NUMBER),
+        imsi: None,
+        contacts: Some(vec!["sip:alice@192.0.2.1".into()]),
+    };
+    world.step(In::Register { transaction: 1, register: register(600) });
+    assert_eq!((world.responses.pop(), world.store.len()), (Some((1, 200)), 2));
+    world.answer_all();
+    world.step(In::Register { transaction: 2, register: register(0) });
+    assert_eq!((world.responses.pop(), world.store.len()), (Some((2, 200)), 0));
 }

@@ -226,6 +226,25 @@ fn who_has_many_centres_wait_has_the_rate_of_one() {
 }
 
 #[test]
+fn how_often_a_centre_began_to_wait_counts_on_at_whoever_serves_next() {
+    let shares = Shares { waiting_rate: Rate::new(0.001, Some(3)), ..settings().shares };
+    let settings = Settings { shares, has_standby: true, ..suppressed() };
+    let mut world = World::new(settings.clone());
+    let waits = |world: &World| {
+        let all = world.store.iter();
+        all.filter(|it| matches!(it.0, ipsmgw::store::Key::Waiting(_))).count()
+    };
+    for n in 0..2 {
+        asks(&mut world, n, &format!("44770090000{n}"));
+    }
+    let mut other = world.taken_over(settings);
+    for n in 2..5 {
+        asks(&mut other, n, &format!("44770090000{n}"));
+    }
+    assert_eq!(waits(&other), 3);
+}
+
+#[test]
 fn a_centre_whose_number_is_none_of_the_world_is_given_no_correlation() {
     let mut world = World::new(suppressed());
     world.register(1, 3600);
@@ -272,7 +291,7 @@ fn what_is_said_of_one_number_is_done_in_its_order() {
     world.release_store();
     world.holds_store = false;
     assert_eq!(world.responses, [(1, 200), (2, 200), (3, 200)]);
-    assert_eq!(world.store.len(), 2, "the last one stands");
+    assert_eq!(world.store.len(), 1, "the last one stands");
 }
 
 #[test]
@@ -334,4 +353,51 @@ fn logs_have_neither_texts_nor_identities() {
     let begin = Indication::Begin { dialogue: 4, called, calling, is_again: false, portion };
     world.step(In::Network(begin));
     assert!(matches!(world.requests.last(), Some(Request::UAbort { dialogue: 4, .. })));
+}
+
+#[test]
+fn registrations_are_shed_before_messages_of_terminals_and_those_before_what_the_network_asks() {
+    let mut world = World::new(Settings { flows_max: 16, ..settings() });
+    // Whatever begins stays under way.
+    world.holds_store = true;
+    let registers = |world: &mut World, n: u64| {
+        let register = Register {
+            identity: format!("sip:+4477009001{n:02}@ims.example.org"),
+            s_cscf: "sip:scscf.ims.example.org:6060".into(),
+            expires_s: 600,
+            msisdn: ipsmgw::Msisdn::of(&format!("4477009001{n:02}")),
+            imsi: None,
+            contacts: None,
+        };
+        world.step(In::Register { transaction: n, register });
+        world.responses.pop() != Some((n, 503))
+    };
+    let submits = |world: &mut World, n: u64| {
+        let tpdu = crate::network::submit(1, "447700900999", "Hi");
+        let message = Received {
+            to: "tel:+447700000099".into(),
+            asserted: vec![format!("sip:+4477009002{n:02}@ims.example.org")],
+            call_id: format!("call-{n}"),
+            in_reply_to: None,
+            content_type: sms::rp::CONTENT_TYPE.into(),
+            body: crate::network::rp(&Message::from_terminal(1, number(CENTRE), &tpdu)),
+            trail: 7,
+        };
+        world.step(In::Message { transaction: n, message });
+        world.responses.pop() != Some((n, 503))
+    };
+    let asks = |world: &mut World, n: u64| {
+        let invoke = vec![routing_invoke(ALICE_NUMBER)];
+        let title = format!("4478000001{n:02}");
+        world.title_begins(n, &title, portion(Context::ShortMsgGateway, 3, invoke));
+        !matches!(world.requests.pop(), Some(Request::UAbort { .. }))
+    };
+    let how_many = |world: &mut World, takes: &dyn Fn(&mut World, u64) -> bool, from: u64| {
+        (from..from + 20).take_while(|n| takes(world, *n)).count()
+    };
+    assert_eq!(how_many(&mut world, &registers, 0), 10, "five eighths");
+    assert_eq!(how_many(&mut world, &submits, 30), 2, "three quarters");
+    assert_eq!(how_many(&mut world, &asks, 60), 4, "all of them");
+    assert_eq!(world.gateway.under_way().0, 16);
+    assert_eq!(world.gateway.metrics().read(Metric::Overload), 3);
 }

@@ -4,7 +4,8 @@ use crate::network::{error, forwarded, number, result, text_of};
 use crate::world::{ALICE, World, settings};
 use ber::Writer;
 use bytes::Bytes;
-use ipsmgw::{In, Metric, Received, Route};
+use ipsmgw::store::Key;
+use ipsmgw::{Charged, Home, In, Metric, Received, Route, Settings, Whom};
 use machine::Duration;
 use machine::bucket::Rate;
 use map::{Context, Error, Operation};
@@ -247,4 +248,213 @@ fn silence_a_lost_gateway_and_too_many_messages_are_told() {
     };
     world.step(In::Message { transaction: 24, message });
     assert_eq!(cause(&world), Some(Cause::UnidentifiedSubscriber));
+}
+
+fn with_standby() -> Settings {
+    Settings { has_standby: true, ..settings() }
+}
+
+fn paired(settings: Settings) -> World {
+    let mut world = World::new(settings);
+    world.register(1, 3_600);
+    world.answer_all();
+    world
+}
+
+/// What a service centre says of a message that it has already, or of a wrong one, with its report.
+pub fn rejected(why: u8) -> tcu::Component {
+    use map::types::SmDeliveryFailureCause as Parameter;
+    let report = [1, why, 0, 0x62, 0x11, 0x72, 0, 0x40, 0x24, 0x40];
+    let mut octets = Vec::new();
+    Writer::new(&mut octets).record::<Parameter>(|out| {
+        out.integer(Parameter::SmEnumeratedDeliveryFailureCause, 5);
+        out.octets(Parameter::DiagnosticInfo, &report);
+    });
+    error(Error::SmDeliveryFailure, Some(octets.into()))
+}
+
+#[test]
+fn a_report_leaves_when_the_standby_has_it_and_that_one_says_it_again() {
+    for answer in [result(Operation::MoForwardSm, None), error(Error::CallBarred, None)] {
+        let mut world = paired(with_standby());
+        world.submits(20, 9, "Hi");
+        let dialogue = world.begun().unwrap();
+        world.holds_store = true;
+        world.end(dialogue, vec![answer]);
+        assert!(world.sent.is_empty(), "it waits for the store");
+        world.submits(21, 9, "Hi");
+        world.release_store();
+        assert_eq!((world.sent.len(), world.begun()), (1, None), "it is under way");
+        let report = world.sent.remove(0).body;
+        let mut other = world.taken_over(with_standby());
+        other.submits(22, 9, "Hi");
+        assert_eq!((other.begun(), &other.sent[0].body), (None, &report));
+        assert_eq!(other.sent[0].in_reply_to.as_deref(), Some("call-22"));
+        other.submits(23, 10, "Hi");
+        assert!(other.begun().is_some(), "another reference is another message");
+        // Long after it another message may have the same octets.
+        other.pass(Duration::from_secs(200));
+        other.submits(24, 9, "Hi");
+        assert!(other.begun().is_some());
+    }
+}
+
+#[test]
+fn what_another_node_asked_for_is_asked_again_so_that_the_centre_says_whether_it_has_it() {
+    for (why, expected) in [(0xc5, None), (0xc0, Some(Cause::TransferRejected))] {
+        let mut world = paired(with_standby());
+        world.submits(20, 9, "Hi");
+        let first = forwarded(&world.asked().1);
+        assert!(world.begun().is_some());
+        let mut other = world.taken_over(with_standby());
+        other.submits(21, 9, "Hi");
+        other.submits(22, 9, "Hi");
+        let again = forwarded(&other.asked().1);
+        assert_eq!((first[0] & 4, again[0]), (0, first[0] | 4), "TP-RD");
+        assert_eq!(first[1..], again[1..]);
+        let dialogue = other.begun().unwrap();
+        assert_eq!(other.begun(), None, "it is asked once");
+        other.end(dialogue, vec![rejected(why)]);
+        assert_eq!((other.sent.len(), cause(&other)), (1, expected));
+        let count = |metric| other.gateway.metrics().read(metric);
+        let is_taken = expected.is_none();
+        assert_eq!(count(Metric::Submitted), u64::from(is_taken));
+        assert_eq!(count(Metric::SubmissionFailed), u64::from(!is_taken));
+    }
+    // Of one that nobody asked for before a duplicate is one.
+    let mut world = paired(with_standby());
+    world.submits(20, 9, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.end(dialogue, vec![rejected(0xc5)]);
+    assert_eq!(cause(&world), Some(Cause::TransferRejected));
+}
+
+#[test]
+fn what_another_node_had_debited_is_not_debited_again_and_refunded_where_it_is_not_taken() {
+    let home = || Home { charges: true, ..Home::default() };
+    let settings = || Settings { home: home(), ..with_standby() };
+    for is_taken in [true, false] {
+        let mut world = paired(settings());
+        world.submits(20, 9, "Hi");
+        let (ticket, charge, _) = world.charges.remove(0);
+        world.step(In::Charged { ticket, charged: Charged::Debited });
+        assert!(world.begun().is_some());
+        let mut other = world.taken_over(settings());
+        other.submits(21, 9, "Hi");
+        assert!(other.charges.is_empty(), "it is debited");
+        let dialogue = other.begun().unwrap();
+        let answer = match is_taken {
+            true => result(Operation::MoForwardSm, None),
+            false => error(Error::FacilityNotSupported, None),
+        };
+        other.end(dialogue, vec![answer]);
+        let refunds: Vec<_> = other.charges.iter().map(|it| (&it.1, it.2)).collect();
+        assert_eq!(refunds, if is_taken { vec![] } else { vec![(&charge, true)] });
+    }
+}
+
+#[test]
+fn what_may_be_tried_again_is_new_to_whoever_serves_next() {
+    let mut world = paired(with_standby());
+    world.submits(20, 9, "Hi");
+    let dialogue = world.begun().unwrap();
+    let is_marked = |world: &World| world.store.iter().any(|it| matches!(it.0, Key::Submission(_)));
+    assert!(is_marked(&world));
+    world.end(dialogue, vec![error(Error::SystemFailure, None)]);
+    assert_eq!(cause(&world), Some(Cause::NetworkOutOfOrder));
+    assert!(!is_marked(&world));
+    let mut other = world.taken_over(with_standby());
+    other.submits(21, 9, "Hi");
+    assert_eq!(forwarded(&other.asked().1)[0] & 4, 0, "nobody has it");
+    // Without a standby nobody is told.
+    let mut alone = World::registered();
+    alone.submits(20, 9, "Hi");
+    assert!(!is_marked(&alone));
+}
+
+#[test]
+fn what_a_sender_has_used_of_his_limit_counts_on_at_whoever_serves_next() {
+    let rate = Rate::new(0.01, Some(3));
+    let settings = || Settings { sender_rate: rate, ..with_standby() };
+    let mut world = paired(settings());
+    for n in 1..=2 {
+        world.submits(20 + u64::from(n), n, "Hi");
+        let dialogue = world.begun().unwrap();
+        world.end(dialogue, vec![result(Operation::MoForwardSm, None)]);
+    }
+    let mut other = world.taken_over(settings());
+    other.submits(23, 3, "Hi");
+    assert!(other.begun().is_some(), "the third one of three");
+    other.submits(24, 4, "Hi");
+    assert_eq!(cause(&other), Some(Cause::Congestion));
+    assert_eq!(other.gateway.metrics().read(Metric::Limited), 1);
+    other.pass(Duration::from_secs(101));
+    other.submits(25, 5, "Hi");
+    assert!(other.begun().is_some());
+}
+
+#[test]
+fn what_the_centre_did_not_answer_is_asked_again_so_that_it_says_whether_it_has_it() {
+    let mut world = paired(with_standby());
+    world.submits(20, 9, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+    assert_eq!(cause(&world), Some(Cause::TemporaryFailure));
+    // Here, and at whoever serves next, whose link does not stand yet.
+    world.requests.clear();
+    world.submits(21, 9, "Hi");
+    assert_eq!(forwarded(&world.asked().1)[0] & 4, 4);
+    let mut other = world.taken_over(with_standby());
+    other.step(In::Connected(false));
+    other.submits(22, 9, "Hi");
+    assert_eq!(cause(&other), Some(Cause::NetworkOutOfOrder));
+    other.step(In::Connected(true));
+    other.submits(23, 9, "Hi");
+    assert_eq!(forwarded(&other.asked().1)[0] & 4, 4);
+    let dialogue = other.begun().unwrap();
+    other.end(dialogue, vec![rejected(0xc5)]);
+    assert_eq!(cause(&other), None);
+}
+
+#[test]
+fn who_does_not_answer_three_times_in_a_row_is_told_until_he_does_or_nobody_asks_him() {
+    let mut world = World::registered();
+    let silent = |world: &World| -> Vec<(Whom, u32)> {
+        world.gateway.silent(world.now).map(|(whom, count)| (whom.clone(), count)).collect()
+    };
+    let centre = |count| vec![(Whom::Centre(crate::network::CENTRE.to_owned()), count)];
+    for (n, expected) in [(1, vec![]), (2, vec![]), (3, centre(3)), (4, centre(4))] {
+        world.submits(20 + u64::from(n), n, "Hi");
+        let dialogue = world.begun().unwrap();
+        world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+        assert_eq!(silent(&world), expected);
+    }
+    // What is not delivered says nothing of it, and an error is an answer.
+    world.submits(30, 5, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.step(In::Network(Indication::Notice { dialogue, cause: 0 }));
+    assert_eq!(silent(&world), centre(4));
+    world.submits(31, 6, "Hi");
+    let dialogue = world.begun().unwrap();
+    world.end(dialogue, vec![error(Error::SystemFailure, None)]);
+    assert_eq!(silent(&world), []);
+    // The HLR is told of registrations, and is asked no more for an hour.
+    for n in 0..3 {
+        world.register(40 + n, 0);
+        world.register(50 + n, 3_600);
+        while let Some(dialogue) = world.begun() {
+            world.step(In::Network(Indication::Cancel { dialogue, id: 1 }));
+        }
+    }
+    assert!(matches!(&silent(&world)[..], [(Whom::Hlr(network), 3..)] if network == "own"));
+    world.pass(Duration::from_secs(3_600));
+    assert_eq!(silent(&world), []);
+    // Nobody is asked without a link.
+    let mut world = World::registered();
+    world.step(In::Connected(false));
+    for n in 0..4 {
+        world.register(60 + n, 0);
+        world.register(70 + n, 3_600);
+    }
+    assert_eq!(silent(&world), []);
 }

@@ -2,7 +2,7 @@
 //! a test looks.
 
 use crate::network::{CENTRE, GATEWAY, address, number, rp};
-use ipsmgw::store::{Answer, Memory, Question};
+use ipsmgw::store::{Answer, Key, Memory, Question, Row};
 use ipsmgw::{
     Gateway, Hlr, Imsi, In, Msisdn, Network, Out, Received, Record, Register, Seeds, Sending,
     Settings, Shares, Subsystems, Terminals, Way,
@@ -27,6 +27,7 @@ pub fn settings() -> Settings {
             correlations_max: 1_000,
             waiting_max: 100,
             waiting_rate: Rate::new(1.0, Some(100)),
+            deliveries_max: 8,
         },
         correlation_prefix: "23415".into(),
         correlation_time: Duration::from_secs(600),
@@ -39,7 +40,7 @@ pub fn settings() -> Settings {
         sender_rate: Rate::new(1000.0, None),
         allowed: vec!["4477".into(), "4478".into()],
         flows_max: 1_000,
-        deliveries_max: 8,
+        has_standby: false,
         terminals: Terminals { domains: vec!["ims.example.org".to_owned()], take_by_default: true },
         local: None,
         home: ipsmgw::Home::default(),
@@ -54,6 +55,7 @@ pub fn of_octets(octets: &[u8]) -> &[u8] {
 
 pub fn network() -> Network {
     Network {
+        name: "own".to_owned(),
         numbers: vec!["4477".into()],
         hlr: Hlr::Number(9),
         ways: vec![Way::PacketSwitched, Way::CircuitSwitched],
@@ -113,6 +115,27 @@ impl World {
         };
         world.step(In::Connected(true));
         world
+    }
+
+    /// Another node that goes on with the rows of this one, which is gone.
+    pub fn taken_over(self, settings: Settings) -> Self {
+        let mut other = Self::new(settings);
+        let seeds = Seeds { proofs: [8; 16], correlations: [9; 16], share: (0, 1) };
+        other.gateway.begin_anew(seeds, self.now);
+        (other.now, other.store) = (self.now, self.store);
+        other.step(In::Connected(true));
+        let rows: Vec<(Key, Row)> =
+            other.store.iter().map(|(key, row)| (key.clone(), row.clone())).collect();
+        for row in rows {
+            match row {
+                (Key::Submission(sum), Row::Submission(it)) => other.step(In::Submitted(sum, it)),
+                (Key::Used(limit, whose), Row::Used(until)) => {
+                    other.step(In::Used(limit, whose, until));
+                }
+                _ => {}
+            }
+        }
+        other
     }
 
     /// Takes an input, and all that the store answers to it.

@@ -4,6 +4,7 @@
 #   register NUMBER sms|text SECONDS      third-party REGISTER: its status; a name has no number
 #   mode NUMBER ok|memory|refuse|absent   what the terminal makes of messages from now on
 #   submit FROM TO REF plain|report TEXT  RP-DATA in a MESSAGE: its status, and the report
+#   begin FROM TO REF TEXT                the same without a report, for which nobody waits
 #   text FROM TO TEXT                     text/plain in a MESSAGE: its status
 #   smma NUMBER                           RP-SMMA: its status, and the report
 #   take NUMBER                           what the terminal was sent next
@@ -13,30 +14,31 @@
 # Arguments: udp|tcp, own address and port, the gateway's address and port, by udp those of several
 # with commas; the service centre that terminals send to, where it is not the gateway itself.
 import json
-import logging
-import os
 import queue
 import socket
 import struct
 import sys
 import threading
 
-cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-sys.path.insert(0, os.path.join(cache, "tandem", "python"))
-from pycrate_mobile import TS23040_SMS as TP  # noqa: E402
-from pycrate_mobile import TS24011_PPSMS as RP  # noqa: E402
+from sms_codecs import RP_TYPE, acknowledgement, delivery, report_of, submission
 
-logging.disable(logging.CRITICAL)
 LONG = 60
 DOMAIN = "ims.example.org"
-RP_TYPE = "application/vnd.3gpp.sms"
 INNER = ("REGISTER sip:ims.example.org SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bKu\r\n"
          "Max-Forwards: 70\r\nFrom: <{0}>;tag=u\r\nTo: <{0}>\r\nCall-ID: u-{1}\r\n"
          "CSeq: 1 REGISTER\r\nContact: <sip:{1}@192.0.2.1>{2}\r\nContent-Length: 0\r\n\r\n")
 transport, own, gateway = sys.argv[1], sys.argv[2], sys.argv[3]
-OWN = (own.rsplit(":", 1)[0], int(own.rsplit(":", 1)[1]))
-GATEWAYS = [(it.rsplit(":", 1)[0], int(it.rsplit(":", 1)[1])) for it in gateway.split(",")]
+
+
+def address(text):
+    host, port = text.rsplit(":", 1)
+    return host.strip("[]"), int(port)
+
+
+OWN = address(own)
+GATEWAYS = [address(it) for it in gateway.split(",")]
 GATEWAY = GATEWAYS[0]
+FAMILY = socket.AF_INET6 if ":" in OWN[0] else socket.AF_INET
 CENTRE = sys.argv[4] if len(sys.argv) > 4 else "447700000099"
 packets, answers, reports, inbox, modes = [], {}, {}, {}, {}
 lock = threading.Lock()
@@ -49,7 +51,7 @@ def identity(number):
 
 class Datagrams:
     def __init__(self):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket = socket.socket(FAMILY, socket.SOCK_DGRAM)
         self.socket.bind(OWN)
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -65,7 +67,7 @@ class Datagrams:
 
 class Streams:
     def __init__(self):
-        self.listener = socket.create_server(OWN)
+        self.listener = socket.create_server(OWN, family=FAMILY)
         threading.Thread(target=self.accept, daemon=True).start()
         self.out = None
         self.incoming = None
@@ -147,40 +149,11 @@ def heard(octets, connection=None):
         box.put({"kind": "text", "from": header(head, "From"), "text": body.decode()})
 
 
-def report_of(body):
-    if body[0] & 7 == 3:
-        message = RP.RP_ACK_MT()
-        message.from_bytes(body)
-        data = body[4:]
-        report = TP.SMS_SUBMIT_REPORT_RP_ACK()
-        if data:
-            report.from_bytes(data)
-        return {"ack": True, "reference": message["Ref"].get_val(), "tpdu": data.hex()}
-    message = RP.RP_ERROR_MT()
-    message.from_bytes(body)
-    cause = body[3] & 127
-    return {"ack": False, "reference": message["Ref"].get_val(), "cause": cause}
-
-
 def received(number, call_id, body, mode, box):
-    message = RP.RP_DATA_MT()
-    message.from_bytes(body)
-    reference = message["Ref"].get_val()
-    data = message["RPUserData"][1].to_bytes()
-    if data[0] & 3 == 2:
-        tpdu = TP.SMS_STATUS_REPORT()
-        tpdu.from_bytes(data)
-        box.put({"kind": "report", "from": tpdu["TP_RA"]["Num"].decode(), "mode": mode,
-                 "status": tpdu["TP_ST"].get_val(), "reference": tpdu["TP_MR"].get_val()})
-    else:
-        tpdu = TP.SMS_DELIVER()
-        tpdu.from_bytes(data)
-        box.put({"kind": "message", "from": tpdu["TP_OA"]["Num"].decode(), "mode": mode,
-                 "text": tpdu["TP_UD"]["UD"].decode()})
+    reference, said = delivery(body)
+    box.put({**said, "mode": mode})
     if mode == "ok":
-        report = RP.RP_ACK_MO()
-        report["Ref"].set_val(reference)
-        octets = report.to_bytes()
+        octets = acknowledgement(reference)
     else:
         cause = {"memory": 22, "refuse": 111}[mode]
         octets = bytes([4, reference, 1, cause])
@@ -236,22 +209,6 @@ def reported(number, body):
     return {"status": status, "report": reports[call_id].get(timeout=LONG)}
 
 
-def submit(number, to, reference, wants, text):
-    tpdu = TP.SMS_SUBMIT()
-    tpdu["TP_MR"].set_val(int(reference))
-    tpdu["TP_SRR"].set_val(int(wants == "report"))
-    tpdu["TP_DA"]["Num"].encode(to)
-    tpdu["TP_UD"]["UD"].encode(text)
-    data = tpdu.to_bytes()
-    message = RP.RP_DATA_MO()
-    message["Ref"].set_val(int(reference))
-    centre = RP.RPOriginatorAddress()["Num"]
-    centre.encode(CENTRE)
-    message["RPDestinationAddress"].set_val({"V": bytes([0x91]) + centre.to_bytes()})
-    message["RPUserData"].set_val({"V": data})
-    return reported(number, message.to_bytes())
-
-
 def stranger():
     other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     other.bind(("127.0.0.9", 0))
@@ -286,7 +243,10 @@ def obey(line):
         modes[rest[0]] = rest[1]
         return {}
     if word == "submit":
-        return submit(*rest[:4], " ".join(rest[4:]))
+        return reported(rest[0], submission(CENTRE, *rest[1:4], " ".join(rest[4:])))
+    if word == "begin":
+        body = submission(CENTRE, rest[1], rest[2], "plain", " ".join(rest[3:]))
+        return {"status": request("MESSAGE", rest[0], RP_TYPE, body)[0]}
     if word == "text":
         status, _ = request("MESSAGE", rest[0], "text/plain;charset=UTF-8", " ".join(rest[2:]).encode(),
                             to=identity(rest[1]))

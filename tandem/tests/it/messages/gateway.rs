@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const CENTRE: &str = "447800000009";
-const GATEWAY: &str = "447700000099";
+pub(super) const CENTRE: &str = "447800000009";
+pub(super) const GATEWAY: &str = "447700000099";
 
 fn site(gateway: u16, core: u16, shards: u16) -> Site {
     let folder = tempfile::tempdir().unwrap();
-    let (hep, listener, m3ua) = (port(), port(), port());
+    let (hep, listener) = (port(), port());
     let text = format!(
         r#"
 [site]
@@ -48,11 +48,41 @@ centres = ["4478"]
 [ipsmgw.signalling]
 allowed = ["4478"]
 correlation_prefix = "23415"
+"#
+    );
+    let capture = format!("capture = \"tcp:127.0.0.1:{hep}\"");
+    with_key(&folder);
+    let text = text + &signalling(listener, port(), &capture);
+    let site = Site::of(folder, &text, [gateway, core]);
+    is_active(&site);
+    site.until(&["sms", "links"], |rows| rows.iter().any(|it| it["state"] == "standing"));
+    site
+}
+
+/// The key of the link, in the site's directory.
+pub(super) fn with_key(folder: &tempfile::TempDir) {
+    let var = folder.path().join("var");
+    std::fs::create_dir(&var).unwrap();
+    std::fs::write(var.join("link.key"), "0123456789abcdef\n").unwrap();
+    std::fs::set_permissions(var.join("link.key"), Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Both signalling gateways speak with each other.
+pub(super) fn is_active(site: &Site) {
+    let is_active = |it: &Value| it["state"] == "active";
+    site.until(&["m3ua", "asps", "far"], |rows| rows.iter().any(is_active));
+}
+
+/// The signalling gateway with the application that is the gateway's, and another one with HLR,
+/// service centre and MSC.
+pub(super) fn signalling(listener: u16, m3ua: u16, capture: &str) -> String {
+    format!(
+        r#"
 [[sgc]]
 name = "stp"
 point_code_format = "decimal"
 point_codes = ["3"]
-capture = "tcp:127.0.0.1:{hep}"
+{capture}
 tcp = {{ listen = ["127.0.0.1:{m3ua}"] }}
 peer = [{{ name = "far", role = "ipsp", transport = "tcp", addresses = ["127.0.0.1"] }}]
 application_server = [
@@ -101,20 +131,11 @@ application = [
     absent = "refused" }},
 ]
 "#
-    );
-    let var = folder.path().join("var");
-    std::fs::create_dir(&var).unwrap();
-    std::fs::write(var.join("link.key"), "0123456789abcdef\n").unwrap();
-    std::fs::set_permissions(var.join("link.key"), Permissions::from_mode(0o600)).unwrap();
-    let site = Site::of(folder, &text, [gateway, core]);
-    let is_active = |it: &Value| it["state"] == "active";
-    site.until(&["m3ua", "asps", "far"], |rows| rows.iter().any(is_active));
-    site.until(&["sms", "links"], |rows| rows.iter().any(|it| it["state"] == "standing"));
-    site
+    )
 }
 
 /// HLR, service centre and MSC.
-struct Network {
+pub(super) struct Network {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     running: Child,
@@ -128,7 +149,7 @@ impl Drop for Network {
 }
 
 impl Network {
-    fn start(site: &Site) -> Self {
+    pub(super) fn start(site: &Site) -> Self {
         let own = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut command = Command::new("/usr/bin/python3");
         command.arg(own.join("tests/it/messages/network.py"));
@@ -147,7 +168,7 @@ impl Network {
         serde_json::from_str(&line).unwrap_or_default()
     }
 
-    fn does(&mut self, command: &str) -> Value {
+    pub(super) fn does(&mut self, command: &str) -> Value {
         writeln!(self.input, "{command}").unwrap();
         let answer = self.answer();
         assert!(!answer.is_null(), "{command}");
@@ -155,7 +176,7 @@ impl Network {
     }
 
     /// Waits until the HLR was told of these, in their order, and of nothing else.
-    fn told(&mut self, wanted: &[&str]) {
+    pub(super) fn told(&mut self, wanted: &[&str]) {
         let (end, mut told) = (Instant::now() + LONG, Vec::new());
         while told.len() < wanted.len() {
             let more = self.does("told")["told"].as_array().cloned().unwrap_or_default();

@@ -6,6 +6,7 @@
 #   took WHO               what the service centre (smsc) or the MSC (msc) was given next
 #   told                   what the HLR was told since it was asked for that
 #   subscriber on|off      whether the HLR knows where the subscriber is
+#   smsc ok|silent         whether the service centre answers; it has what it was given all the same
 #
 # Arguments: the directory of the client, the directory of the sockets.
 import json
@@ -23,7 +24,11 @@ from tandem_tcu import Connection, digits, isdn, number, tbcd  # noqa: E402
 LONG = 60
 CENTRE, MSC, IMSI = "447800000009", "447700000001", "234150000000123"
 taken = {"smsc": queue.Queue(), "msc": queue.Queue()}
-told, state = [], {"subscriber": "on"}
+told, state = [], {"subscriber": "on", "smsc": "ok"}
+held = set()  # what the service centre has
+# SMS-SUBMIT-REPORT: duplicate SM rejected (TS 23.040, 9.2.3.22)
+DUPLICATE = {"sm-EnumeratedDeliveryFailureCause": "invalidSME-Address",
+             "diagnosticInfo": "01c50062117200402440"}
 answers = {}
 gate = threading.Lock()
 
@@ -71,8 +76,20 @@ def given(who, dialogue):
         whose = invoke["argument"]["sm-RP-OA" if who == "smsc" else "sm-RP-DA"]
         name, value = next(iter(whose.items()))
         value = digits(value) if name == "imsi" else number(value)
-        taken[who].put({"operation": invoke["operation"], name: value,
-                        "text": tpdu["TP_UD"]["UD"].decode()})
+        given = {"operation": invoke["operation"], name: value,
+                 "text": tpdu["TP_UD"]["UD"].decode()}
+        # TP-RD (TS 23.040, 9.2.3.25); the bit is TP-MMS of what goes to a terminal.
+        if who == "smsc" and data[0] & 4:
+            given["rejects"] = "duplicates"
+        taken[who].put(given)
+        known = (value, data[1], data[2:])
+        if who == "smsc" and state["smsc"] == "silent":
+            held.add(known)
+            return
+        if "rejects" in given and known in held:
+            dialogue.error(invoke, "sm-DeliveryFailure", DUPLICATE)
+            continue
+        held.add(known)
         dialogue.result(invoke)
     dialogue.end()
 
@@ -129,7 +146,7 @@ def obey(line):
     if word == "told":
         told[:], was = [], list(told)
         return {"told": was}
-    state["subscriber"] = rest[0]
+    state[word] = rest[0]
     return {}
 
 

@@ -1,6 +1,8 @@
 //! Two gateways as a pair, a process each: whichever of them is killed, terminals go on at the
-//! other one, and what was answered is there.
+//! other one, and what was answered is there; before a service centre, that one has each message
+//! once.
 
+use super::gateway::{CENTRE, GATEWAY, Network, is_active, signalling, with_key};
 use super::{ALICE, BOB, Core, Site, port};
 use serde_json::{Value, json};
 
@@ -115,4 +117,90 @@ fn terminals_go_on_at_the_other_node_when_one_is_killed() {
 #[test]
 fn terminals_go_on_at_the_other_node_of_a_pair_with_several_shards() {
     goes_on(3);
+}
+
+/// A node of a pair before the service centres of an SS7 network.
+fn before_centres(name: &str, listener: u16, [gateway, core]: [u16; 2], replica: [u16; 2]) -> Site {
+    let [own, other] = replica;
+    let text = format!(
+        r#"
+[site]
+name = "{name}"
+directory = "var"
+[oam]
+listen = "127.0.0.1:0"
+[[ipsmgw]]
+name = "sms1"
+mode = "gateway"
+number = "{GATEWAY}"
+domain = "ims.example.org"
+listen = ["udp:127.0.0.1:{gateway}"]
+next_hop = [{{ name = "scscf", targets = ["udp:127.0.0.1:{core}"], probe_interval_s = 1 }}]
+[[ipsmgw.link]]
+name = "stp"
+address = "tcp:127.0.0.1:{listener}"
+application = "ipsmgw"
+key_file = "link.key"
+[[ipsmgw.network]]
+name = "own"
+numbers = ["4477009"]
+hlr_translation_type = 9
+centres = ["4478"]
+[ipsmgw.signalling]
+allowed = ["4478"]
+correlation_prefix = "23415"
+[ipsmgw.replica]
+node = "{name}"
+listen = "127.0.0.1:{own}"
+peer = "127.0.0.1:{other}"
+"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    with_key(&folder);
+    Site::of(folder, &text, [gateway, core])
+}
+
+#[test]
+fn a_service_centre_has_once_what_a_terminal_says_again_after_a_takeover() {
+    let (gateways, links, own, listener) = ([port(), port()], [port(), port()], port(), port());
+    let folder = tempfile::tempdir().unwrap();
+    with_key(&folder);
+    let head = "[site]\nname = \"ss7\"\ndirectory = \"var\"\n[oam]\nlisten = \"127.0.0.1:0\"\n";
+    let ss7 = Site::launched(folder, &(head.to_owned() + &signalling(listener, port(), "")));
+    is_active(&ss7);
+    let mut network = Network::start(&ss7);
+    let both = format!("{},127.0.0.1:{}", gateways[0], gateways[1]);
+    let mut core = Core::start_at("udp", own, &both, CENTRE);
+    let mut sites = [
+        before_centres("a", listener, [gateways[0], own], links),
+        before_centres("b", listener, [gateways[1], own], [links[1], links[0]]),
+    ];
+    let stands = |site: &Site| {
+        site.until(&["sms", "links"], |rows| rows.iter().any(|it| it["state"] == "standing"));
+    };
+    let first = serving(&sites);
+    stands(&sites[first]);
+    assert_eq!(core.does(&format!("register {ALICE} sms 3600"))["status"], 200);
+    network.told(&["anyTimeModification"]);
+    core.submits(&format!("{ALICE} {BOB} 7 plain Reported"));
+    let given = |text: &str| json!({"operation": "mo-ForwardSM", "msisdn": ALICE, "text": text});
+    assert_eq!(network.does("took smsc"), given("Reported"));
+    // The centre has another one, and does not get to say so.
+    network.does("smsc silent");
+    assert_eq!(core.does(&format!("begin {ALICE} {BOB} 8 Unreported"))["status"], 202);
+    assert_eq!(network.does("took smsc"), given("Unreported"));
+    network.does("smsc ok");
+    sites[first].running = None;
+    let other = &sites[1 - first];
+    other.until(&["replica"], |rows| rows.first().is_some_and(|it| it["role"] == "active"));
+    stands(other);
+    // Both are said again, and acknowledged: of the first one this node knows that, of the other
+    // one the centre.
+    core.submits(&format!("{ALICE} {BOB} 7 plain Reported"));
+    core.submits(&format!("{ALICE} {BOB} 8 plain Unreported"));
+    core.submits(&format!("{ALICE} {BOB} 9 plain Another"));
+    let mut again = given("Unreported");
+    again["rejects"] = json!("duplicates");
+    assert_eq!(network.does("took smsc"), again);
+    assert_eq!(network.does("took smsc"), given("Another"));
 }
