@@ -286,8 +286,9 @@ fn adjacent(scene: &Scene, interfaces: &[&str]) -> bool {
 }
 
 /// OSPF is at rest: what routers held back, since they had just said another thing (MinLSInterval,
-/// five seconds), is said. One that restarts is borne only where nothing changes meanwhile, and
-/// where nothing has that it was not told (RFC 3623 §3.1 (2), §3.2 (3)).
+/// five seconds), is said. An edge that is killed before has not said its last adjacency: its
+/// restart is over without that (RFC 3623 §2.2 (1)), and what the forwarder had of it, a session of
+/// BFD, goes. Others bear a restart only where nothing changes meanwhile (§3.2 (3)).
 pub fn at_rest(scene: &Scene) {
     awaited("rest", || {
         let all = scene.rows(&["igp", "database"]);
