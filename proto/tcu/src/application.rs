@@ -9,12 +9,14 @@
 //! - What an instance was told is held until it says something in that dialogue. When it is lost, a
 //!   dialogue that it had not answered begins again at another one, and one with a state is resumed
 //!   there; any other is aborted.
+//! - A service of the node itself is an instance without a connection ([`inside`]).
 //! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait
 //!   too long are aborted.
 
 mod connections;
 mod dialogue;
 mod greeting;
+mod inside;
 mod instance;
 mod notice;
 mod orphans;
@@ -76,6 +78,8 @@ pub enum Wanted {
 pub struct Application {
     settings: Settings,
     instances: BTreeMap<InstanceId, Instance>,
+    /// A service of this node.
+    inside: Option<inside::Inside>,
     dialogues: HashMap<u64, Record, Numbered>,
     /// Dialogues whose instance was lost and that no other has taken yet: until when they wait.
     orphans: VecDeque<(Time, u64)>,
@@ -136,6 +140,7 @@ impl Application {
         Self {
             settings,
             instances: BTreeMap::new(),
+            inside: None,
             dialogues: HashMap::default(),
             orphans: VecDeque::new(),
             doomed: VecDeque::new(),
@@ -225,6 +230,7 @@ impl Application {
             Indication::Uni { .. } => self.uni(now, it),
             other => self.goes_on(now, other, side),
         }
+        self.run_inside(now, side);
         self.end_unsaid(now, side);
     }
 
@@ -429,6 +435,9 @@ impl Application {
 
     /// Something for an instance, of a dialogue in progress.
     fn push(&mut self, now: Time, to: InstanceId, it: &Indication, speech: Speech) {
+        if self.leave_inside(now, to, it) {
+            return;
+        }
         self.send(now, to, &ToApplication::Indication(it.clone()), speech);
     }
 
@@ -441,6 +450,9 @@ impl Application {
         it: &Indication,
         speech: Speech,
     ) {
+        if self.leave_inside(now, to, it) {
+            return;
+        }
         let message = ToApplication::Indication(it.clone());
         let Some(octets) = self.spelled(to, &message, speech) else { return };
         if let Some(instance) = self.instances.get_mut(&to) {
