@@ -128,7 +128,11 @@ impl SccpNode {
         if let (Some(of), Some(settings)) = (&mut self.clustered, settings(next)) {
             of.configure(settings);
         }
-        if old.is_some_and(|old| old.translation != next.translation) {
+        let has_others = |old: &Sgc| {
+            let is_read = old.filed.compiled.is_some() || next.filed.compiled.is_some();
+            is_read || old.translation != next.translation
+        };
+        if old.is_some_and(has_others) {
             self.node.set_rules(next.rules());
         }
         self.node.set_settings(next.sccp_settings());

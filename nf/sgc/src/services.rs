@@ -1,5 +1,5 @@
-//! Who takes the dialogues of a subsystem of TCAP: an application with instances, or a service of
-//! this node: `tcu::Refuse`, `tcu::Echo`.
+//! Who takes the dialogues of a subsystem of TCAP: an application, with instances or with a service
+//! inside; or, without one, `tcu::Refuse` and `tcu::Echo`.
 
 use crate::applications::Applications;
 use crate::config::sccp::Dialogues;
@@ -67,8 +67,8 @@ impl Services {
         self.applications.tick(now, &mut tcu::Side { transactions, outs });
     }
 
-    /// Tells whom it concerns. Dialogues of the services of this node end where they begin: what
-    /// else is told is nobody's.
+    /// Tells whom it concerns. Dialogues of no application end where they begin: what else is told
+    /// is nobody's.
     fn dispatch(
         &mut self,
         now: Time,

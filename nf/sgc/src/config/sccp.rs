@@ -203,7 +203,7 @@ pub enum TargetRouting {
 /// A rule for global titles: the one whose digits are the longest beginning of the title holds, of
 /// two as long the one that leaves less open (a digit, some digits, any digit), then the one that
 /// gives more of the other fields, then the later one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
     /// Name, as `tandem ctl gtt` shows it.

@@ -1,6 +1,7 @@
 //! What the types of the keys of SCCP and TCAP alone cannot refuse.
 
 use super::Sgc;
+use super::filed::FILES_MAX;
 use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, TranslationOf};
 use config::Issue;
 use m3ua_stack::config::validate_name;
@@ -120,6 +121,10 @@ impl Sgc {
             let what = format!("{} translations", self.translation.len());
             issues.push(Issue::new("translation", what, format!("use {RULES_MAX} or fewer")));
         }
+        if self.translation_files.len() > FILES_MAX {
+            let hint = format!("use {FILES_MAX} or fewer");
+            issues.push(Issue::new("translation_files", "too many files", hint));
+        }
         let mut names = BTreeMap::new();
         for (n, translation) in self.translation.iter().enumerate() {
             let at = format!("translation[{n}]");
@@ -127,6 +132,15 @@ impl Sgc {
             validate_name(&translation.name, is_twice, &at, issues);
             validate_title(translation, &at, issues);
             self.validate_targets(translation, &at, issues);
+        }
+    }
+
+    /// Pushes what is wrong with a rule of a file; paths are its keys.
+    pub(super) fn validate_filed(&self, rule: &Translation, issues: &mut Vec<Issue>) {
+        validate_title(rule, "", issues);
+        self.validate_targets(rule, "", issues);
+        for it in issues {
+            it.path = it.path.trim_start_matches('.').to_owned();
         }
     }
 
