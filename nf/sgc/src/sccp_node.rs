@@ -56,6 +56,9 @@ pub(crate) struct SccpNode {
     pub(crate) services: Services,
     /// The association that what is under way came by.
     pub(crate) by: Option<m3ua::PeerId>,
+    /// Messages of this turn have waited so long that no dialogue begins: those that stand go
+    /// first.
+    pub(crate) sheds_begins: bool,
     /// What is to be done here before anything else.
     queue: VecDeque<In>,
     /// What could not be delivered in this turn.
@@ -106,6 +109,7 @@ impl SccpNode {
             users: BTreeMap::new(),
             services: Services::new(&seed),
             by: None,
+            sheds_begins: false,
             queue: VecDeque::new(),
             undelivered: Vec::new(),
             pings: crate::ping::Pings::default(),
@@ -371,6 +375,12 @@ impl SccpNode {
             }
             Some((SubsystemUser::Echo, _)) | None => {}
             Some((SubsystemUser::Sccp, _)) => self.network_unitdata(now, from, unitdata),
+            Some((SubsystemUser::Tcap, _))
+                if self.sheds_begins && Spread::is_begin(&unitdata.data) =>
+            {
+                self.transactions.shed_late();
+                self.queue.extend(aborted(&unitdata).map(In::Unitdata));
+            }
             Some((SubsystemUser::Tcap, _)) if let Part::Links(spread) = &mut self.part => {
                 let number = unitdata.called.subsystem.unwrap_or_default();
                 let shard = spread.of(now, number, &unitdata.data);
@@ -391,6 +401,13 @@ impl SccpNode {
     /// A dialogue begins that the first shard has counted at that place.
     fn begins(&mut self, place: u16, unitdata: Unitdata) {
         match self.user(&unitdata.called) {
+            Some((SubsystemUser::Tcap, _)) if self.sheds_begins => {
+                self.transactions.shed_late();
+                self.releases.again(Time::ZERO, vec![place]);
+                let transit = |unitdata| Transit { by: self.by, from: None, place: None, unitdata };
+                let abort = aborted(&unitdata).map(|it| (0, Work::Unitdata(transit(it))));
+                self.handed.extend(abort);
+            }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 self.services.unitdata(dialogues, tcap::In::UnitdataAt(place, unitdata));
             }

@@ -232,7 +232,7 @@ impl SccpNode {
             rejected: read(F::Rejected),
             cancelled: read(F::Cancelled),
             idle: read(F::Idle),
-            shed: read(F::Shed) + read(F::ShedOfSource),
+            shed: read(F::Shed) + read(F::ShedOfSource) + read(F::ShedLate),
         }]
     }
 

@@ -71,6 +71,7 @@ impl Sgc {
             ("tcap.dialogues_max", t.dialogues_max, 1, 2_000_000),
             ("tcap.dialogues_per_source_max", t.dialogues_per_source_max, 1, 2_000_000),
             ("tcap.t_idle_ms", t.t_idle_ms, 1_000, 86_400_000),
+            ("tcap.begin_delay_max_ms", t.begin_delay_max_ms, 0, 60_000),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {
