@@ -1,5 +1,5 @@
-//! Rules for global titles that stand in files: a line each, by the hundred thousand, committed while
-//! messages pass.
+//! Rules for global titles that stand in files: a line each, by the hundred thousand, committed
+//! while messages pass.
 
 use crate::world::asp::point_code;
 use crate::world::{Asp, World, checked};

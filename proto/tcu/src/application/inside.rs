@@ -1,6 +1,6 @@
 //! A service inside the gateway: an instance without a connection. It is told what instances are,
-//! at once and in the same turn, and what it wants is carried out as theirs is; so nothing waits for
-//! it, and nothing is held: another node goes on with a dialogue that it has answered.
+//! at once and in the same turn, and what it wants is carried out as theirs is; so nothing waits
+//! for it, and nothing is held: another node goes on with a dialogue that it has answered.
 
 use super::instance::Instance;
 use super::{Application, InstanceId, Side};

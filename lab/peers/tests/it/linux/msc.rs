@@ -1,5 +1,6 @@
-//! osmo-msc and osmo-hlr behind osmo-stp, in the guest: a node of ours is the base station controller
-//! that opens a connection of class 2 for a location update (TS 48.006 §9, TS 48.008 §3.1.16).
+//! osmo-msc and osmo-hlr behind osmo-stp, in the guest: a node of ours is the base station
+//! controller that opens a connection of class 2 for a location update (TS 48.006 §9, TS 48.008
+//! §3.1.16).
 
 use super::guest::guest;
 use super::sccp::{network, program};
