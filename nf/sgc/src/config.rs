@@ -3,7 +3,6 @@
 pub(crate) mod application;
 mod doubts;
 mod filed;
-mod needs;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;

@@ -56,9 +56,6 @@ pub(crate) struct SccpNode {
     pub(crate) services: Services,
     /// The association that what is under way came by.
     pub(crate) by: Option<m3ua::PeerId>,
-    /// Messages of this turn have waited so long that no dialogue begins: those that stand go
-    /// first.
-    pub(crate) sheds_begins: bool,
     /// What is to be done here before anything else.
     queue: VecDeque<In>,
     /// What could not be delivered in this turn.
@@ -109,7 +106,6 @@ impl SccpNode {
             users: BTreeMap::new(),
             services: Services::new(&seed),
             by: None,
-            sheds_begins: false,
             queue: VecDeque::new(),
             undelivered: Vec::new(),
             pings: crate::ping::Pings::default(),
@@ -376,7 +372,7 @@ impl SccpNode {
             Some((SubsystemUser::Echo, _)) | None => {}
             Some((SubsystemUser::Sccp, _)) => self.network_unitdata(now, from, unitdata),
             Some((SubsystemUser::Tcap, _))
-                if self.sheds_begins && Spread::is_begin(&unitdata.data) =>
+                if self.services.sheds_begins && Spread::is_begin(&unitdata.data) =>
             {
                 self.transactions.shed_late();
                 self.queue.extend(aborted(&unitdata).map(In::Unitdata));
@@ -401,7 +397,7 @@ impl SccpNode {
     /// A dialogue begins that the first shard has counted at that place.
     fn begins(&mut self, place: u16, unitdata: Unitdata) {
         match self.user(&unitdata.called) {
-            Some((SubsystemUser::Tcap, _)) if self.sheds_begins => {
+            Some((SubsystemUser::Tcap, _)) if self.services.sheds_begins => {
                 self.transactions.shed_late();
                 self.releases.again(Time::ZERO, vec![place]);
                 let transit = |unitdata| Transit { by: self.by, from: None, place: None, unitdata };

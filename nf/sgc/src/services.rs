@@ -12,6 +12,9 @@ use tcu::{Echo, Indication, Refuse, Request, Service, Speech, carry_out, indicat
 pub(crate) struct Services {
     waiting: Vec<(Dialogues, In)>,
     pub(crate) applications: Applications,
+    /// Messages of this turn have waited so long that no dialogue begins: those that stand go
+    /// first.
+    pub(crate) sheds_begins: bool,
     refuse: Refuse,
     echo: Echo,
     requests: Vec<Request>,
@@ -22,6 +25,7 @@ impl Services {
         Self {
             waiting: Vec::new(),
             applications: Applications::new(seed),
+            sheds_begins: false,
             refuse: Refuse,
             echo: Echo,
             requests: Vec::new(),

@@ -40,7 +40,7 @@ use crate::message::ToApplication;
 use crate::names::Speech;
 use crate::network::NetworkIndication;
 use crate::primitive::{Indication, Portion, Request};
-use crate::service::carry_out;
+use crate::service::{Service, carry_out};
 use authentication::Keys;
 use bytes::Bytes;
 use dialogue::Record;
@@ -467,5 +467,74 @@ impl Application {
         if let Some(record) = self.dialogues.get_mut(&of) {
             record.unsent += 1;
         }
+    }
+
+    /// A service of this node takes the dialogues; `None`: it is one no more, and its dialogues end
+    /// unless an instance takes them over. Another one goes on with the dialogues of the one
+    /// before.
+    pub fn serve_inside(
+        &mut self,
+        now: Time,
+        service: Option<Box<dyn Service + Send>>,
+        side: &mut Side<'_>,
+    ) {
+        let Some(service) = service else {
+            if self.inside.take().is_some() {
+                self.lost(now, inside::INSIDE, side);
+            }
+            return;
+        };
+        match &mut self.inside {
+            Some(inside) => inside.service = service,
+            None => {
+                let (waiting, since, wants) = (VecDeque::new(), None, Vec::new());
+                self.inside = Some(inside::Inside { service, waiting, since, wants });
+                self.instances.insert(inside::INSIDE, Instance::inside(inside::NAME));
+                self.counts.welcomed += 1;
+                self.welcomed(now, inside::INSIDE, side);
+                self.take_over(now, side);
+                self.run_inside(now, side);
+            }
+        }
+    }
+
+    /// Whether a service of this node takes the dialogues.
+    #[must_use]
+    pub const fn is_inside(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// Leaves something for the service, if it is that which is to be told; whether it is.
+    fn leave_inside(&mut self, now: Time, to: InstanceId, it: &Indication) -> bool {
+        let Some(inside) = self.inside.as_mut().filter(|_| to == inside::INSIDE) else {
+            return false;
+        };
+        inside.since.get_or_insert(now);
+        inside.waiting.push_back(it.clone());
+        true
+    }
+
+    /// Tells the service what waits, and carries out what it wants.
+    fn run_inside(&mut self, now: Time, side: &mut Side<'_>) {
+        for _ in 0..inside::TURN_MAX {
+            let Some(inside) = &mut self.inside else { return };
+            let Some(it) = inside.waiting.pop_front() else {
+                inside.since = None;
+                return;
+            };
+            let mut wants = core::mem::take(&mut inside.wants);
+            inside.service.indicated(now, it, &mut wants);
+            for request in wants.drain(..) {
+                self.asked(now, inside::INSIDE, &request, side);
+            }
+            if let Some(inside) = &mut self.inside {
+                inside.wants = wants; // keeps the allocation
+            }
+        }
+    }
+
+    /// Since when something waits for the service: it is told by [`Application::tick`].
+    fn inside_waits(&self) -> Option<Time> {
+        self.inside.as_ref().and_then(|it| it.since)
     }
 }

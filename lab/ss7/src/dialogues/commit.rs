@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let files = [(FEW, rules(0)), (MANY, rules(size.rules))];
     let near = format!("translation_files = [\"{FEW}\"]\n");
     let nodes =
-        Nodes::start_with(&options.tandem, (Carrier::Sctp, Answering::Inside), &near, &files)?;
+        Nodes::start_with(&options.tandem, Carrier::Sctp, Answering::Inside, &near, &files)?;
     let load = Load { flow: Flow::Routing, pace: Pace::PerSecond(size.per_s), span: size.span };
     let generator = Generator::new(&nodes.socket(), title(), load)?;
     let earlier = nodes.heard();
@@ -88,16 +88,20 @@ pub fn run(options: &Options) -> anyhow::Result<Outcome> {
     let path = format!("functions/near/gtt/translate?digits={last}");
     let rule = nodes.near().get(&path)?["rule"].as_str().unwrap_or_default().to_owned();
     let resident = nodes.used()[0].resident_bytes;
-    put(&size, (&found, &heard()), (took, &rule, resident), &mut outcome);
+    let committed = Committed { took, rule, resident };
+    put(&size, &found, &heard(), &committed, &mut outcome);
     Ok(outcome)
 }
 
-fn put(
-    size: &Size,
-    (found, heard): (&Found, &Counts),
-    (took, rule, resident): (Duration, &str, u64),
-    outcome: &mut Outcome,
-) {
+/// How long the commit took, the rule that holds for the last number then, and octets resident.
+struct Committed {
+    took: Duration,
+    rule: String,
+    resident: u64,
+}
+
+fn put(size: &Size, found: &Found, heard: &Counts, committed: &Committed, outcome: &mut Outcome) {
+    let Committed { took, rule, resident } = committed;
     let detail = json!({ "rules": size.rules, "per_s": size.per_s, "answered":
         found.counts.answered, "unbegun": found.unbegun, "why": found.why, "bar": 0 });
     outcome.rows.push(row("dialogues lost by a commit", "dialogues", found.failed as f64, detail));
@@ -107,13 +111,13 @@ fn put(
     outcome.rows.push(row("p99 with the commit, from when due", "ms", ms[ms.len() - 1], detail));
     let detail = json!({ "note": "read, checked, made into tables, and taken by the shard" });
     outcome.rows.push(row("commit", "s", took.as_secs_f64(), detail));
-    outcome.rows.push(row("resident with the rules", "MB", resident as f64 / 1e6, json!({})));
+    outcome.rows.push(row("resident with the rules", "MB", *resident as f64 / 1e6, json!({})));
     outcome.broken.extend(wrongs(found, heard));
-    if took >= size.span.measured - size.after {
+    if *took >= size.span.measured - size.after {
         outcome.broken.push(format!("the commit took {took:?}, longer than the load"));
     }
     let wanted = format!("{MANY}:{}", size.rules + 2);
-    if rule != wanted {
+    if *rule != wanted {
         outcome.broken.push(format!("the last rule is not found: `{rule}`, not `{wanted}`"));
     }
 }
@@ -176,8 +180,8 @@ mod tests {
             let mut found = Found::new();
             (found.failed, found.counts.answered, found.should_hear.answered) = (failed, 9, 9);
             let heard = Counts { answered: 9, ..Counts::default() };
-            let took = Duration::from_secs(took);
-            put(&size, (&found, &heard), (took, rule, 0), &mut it);
+            let (took, rule) = (Duration::from_secs(took), rule.to_owned());
+            put(&size, &found, &heard, &Committed { took, rule, resident: 0 }, &mut it);
             assert_eq!(it.rows.len(), 4);
             it.broken.len()
         };

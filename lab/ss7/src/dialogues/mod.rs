@@ -182,7 +182,7 @@ fn run(experiment: &Experiment, options: &Options) -> anyhow::Result<Outcome> {
     };
     let runs = Runs::of(options);
     let progress = Progress::new(experiment.name, runs.closed as u64 * 2 + 1);
-    own(experiment, options, (&table, &progress), &mut outcome)?;
+    own(experiment, options, &table, &progress, &mut outcome)?;
     beside(experiment, options, &progress, &mut outcome)?;
     if let Flow::Call(..) = experiment.flow {
         progress.say("calls that stand");
@@ -233,7 +233,8 @@ fn spans(experiment: &Experiment, options: &Options) -> [Span; 2] {
 fn own(
     experiment: &Experiment,
     options: &Options,
-    (table, progress): (&Table, &Progress),
+    table: &Table,
+    progress: &Progress,
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
     let ([closed, open], runs) = (spans(experiment, options), Runs::of(options));

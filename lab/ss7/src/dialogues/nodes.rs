@@ -60,13 +60,14 @@ impl Nodes {
         carrier: Carrier,
         answering: Answering,
     ) -> anyhow::Result<Self> {
-        Self::start_with(tandem, (carrier, answering), "", &[])
+        Self::start_with(tandem, carrier, answering, "", &[])
     }
 
     /// The same with keys more of who asks, and files that these name.
     pub(super) fn start_with(
         tandem: &Path,
-        (carrier, answering): (Carrier, Answering),
+        carrier: Carrier,
+        answering: Answering,
         near: &str,
         files: &[(&str, String)],
     ) -> anyhow::Result<Self> {
