@@ -252,8 +252,20 @@ impl Outcome {
 
 /// What a table says beside the values.
 pub(crate) fn notes(row: &Row) -> String {
-    let parts = [measured(row), reported(row)];
+    let parts = [measured(row), spread(row), reported(row)];
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+}
+
+/// How far apart the runs lie that the value is the median of.
+fn spread(row: &Row) -> String {
+    let runs = row.detail["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let runs: Vec<f64> = runs.iter().filter_map(Value::as_f64).collect();
+    match runs.as_slice() {
+        [least, .., most] => {
+            format!("median of {}, {} to {}", runs.len(), exact(*least), exact(*most))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What the report prints beside its value.
@@ -301,9 +313,21 @@ pub fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
+/// A figure with as many digits as say something.
+#[must_use]
+pub fn exact(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if size < 1.0 => format!("{value:.3}"),
+        size if size < 100.0 => format!("{value:.1}"),
+        _ => thousands(value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spread;
 
     #[test]
     fn thousands_are_set_apart() {
@@ -311,6 +335,14 @@ mod tests {
         assert_eq!(thousands(700.4), "700");
         assert_eq!(thousands(20_123.0), "20 123");
         assert_eq!(thousands(-1_234_567.0), "-1 234 567");
+    }
+
+    #[test]
+    fn a_median_says_how_far_apart_its_runs_lie() {
+        let mut row = Row::absent("p99", "ms", None, "");
+        row.detail = json!({ "note": "a closed loop" });
+        Spread::of([1.5, 1.25, 2.0]).put(&mut row.detail);
+        assert_eq!(notes(&row), "a closed loop; median of 3, 1.2 to 2.0");
     }
 
     #[test]

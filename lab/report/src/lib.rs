@@ -13,6 +13,8 @@ pub mod published;
 pub mod scratch;
 pub mod site;
 pub mod site_file;
+mod spread;
 
-pub use contract::{Asked, Options, Outcome, Peer, Plane, Reflection, Row, thousands};
+pub use contract::{Asked, Options, Outcome, Peer, Plane, Reflection, Row, exact, thousands};
 pub use experiment::{Experiment, Takes};
+pub use spread::Spread;

@@ -1,10 +1,11 @@
 //! One HTML page of a whole report: no script, nothing fetched, light and dark, printable.
 
 mod chart;
+mod course;
 mod date;
 mod plot;
 
-use crate::contract::{Row, notes, thousands};
+use crate::contract::{Row, exact, notes, thousands};
 use crate::published::Source;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -133,6 +134,7 @@ fn chapter(out: &mut String, chapter: &Chapter) {
             chart::bars(out, unit, &rows);
         }
     }
+    chapter.rows.iter().for_each(|row| course::draw(out, row));
     table(out, chapter);
     let how =
         format!("tandem lab run {}{}", chapter.name, if chapter.quick { " --quick" } else { "" });
@@ -176,7 +178,7 @@ fn table(out: &mut String, chapter: &Chapter) {
 fn detail(out: &mut String, row: &Row) {
     let mut lines = Vec::new();
     flatten("", &row.detail, &mut lines);
-    lines.retain(|(name, _)| name != "why" && name != "experiment");
+    lines.retain(|(name, _)| !["why", "experiment", "over_time"].contains(&&**name));
     if lines.is_empty() {
         return;
     }
@@ -214,16 +216,6 @@ fn plain(value: &Value) -> String {
             None => number.to_string(),
         },
         other => other.to_string(),
-    }
-}
-
-/// A figure with as many digits as say something.
-fn exact(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".into(),
-        size if size < 1.0 => format!("{value:.3}"),
-        size if size < 100.0 => format!("{value:.1}"),
-        _ => thousands(value),
     }
 }
 

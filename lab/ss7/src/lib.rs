@@ -58,6 +58,16 @@ pub const EXPERIMENTS: &[Experiment] = &[
     )
     .taking(&[Takes::Plane]),
     Experiment::new(
+        "sgc-overload",
+        "twice the calls that a gateway can serve: goodput, and that those which stand go first",
+        dialogues::overload::run,
+    ),
+    Experiment::new(
+        "gtt-commit",
+        "a million rules for global titles committed while questions pass: what is lost",
+        dialogues::commit::run,
+    ),
+    Experiment::new(
         "ss7",
         "all tables of the reports on signalling over IP, and their page",
         tables::run,

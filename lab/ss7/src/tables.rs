@@ -33,6 +33,17 @@ const PARTS: &[Part] = &[
         "Calls that stand and new questions through a cluster of two gateways, one of which dies \
          or gives its partitions away. The report has no such table.",
     ),
+    part(
+        "sgc-overload",
+        "Twice the load that can be served",
+        "Calls that stand go first, those that would begin are refused. The report has no such \
+         table.",
+    ),
+    part(
+        "gtt-commit",
+        "A million rules for global titles",
+        "They are committed while questions are translated. The report has no such table.",
+    ),
 ];
 
 const GROUP: Group = Group {

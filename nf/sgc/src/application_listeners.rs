@@ -92,7 +92,10 @@ impl Gateway {
         let shard = self.sccp.shard();
         let rows = self.sccp.applications().iter().map(|(name, end)| {
             let config = self.config.application.iter().find(|it| it.name == name);
-            let listens = config.map(|it| self.config.serving().listens_at(it, shard));
+            let listens = match end.is_inside() {
+                true => Some(vec!["inside".to_owned()]),
+                false => config.map(|it| self.config.serving().listens_at(it, shard)),
+            };
             ApplicationRow::of(name, end, listens.unwrap_or_default())
         });
         rows.collect()

@@ -1,8 +1,9 @@
 //! Applications on TCAP: which dialogues each has, and what they make of the subsystems they serve.
 //!
 //! ```text
-//!   Transactions ── Indication ─→ a Service inside: `Refuse`, `Echo`
-//!                             └─→ tcu::Application ⇄ instances (`application_listeners`)
+//!   Transactions ── Indication ─→ tcu::Application ⇄ instances (`application_listeners`)
+//!                             │                    └ a Service inside: `Hlr`, `Monitor`, `Echo`
+//!                             └─→ of no application: `Refuse`, `Echo`
 //! ```
 
 use crate::config::Sgc;
@@ -117,6 +118,7 @@ impl Applications {
             match self.all.get_mut(&it.name) {
                 Some(served) => {
                     served.end.set_settings(now, settings, side);
+                    served.end.serve_inside(now, it.inside(), side);
                     wanted.append(&mut served.end.take_wanted());
                     served.absent = it.absent;
                 }
@@ -124,7 +126,8 @@ impl Applications {
                     // Another one for each: no challenge comes twice.
                     self.made += 1;
                     let secret = drawn(&self.secret, &self.made.to_be_bytes());
-                    let end = Application::new(settings, secret);
+                    let mut end = Application::new(settings, secret);
+                    end.serve_inside(now, it.inside(), side);
                     let served = Served { end, absent: it.absent, is_in_service: None };
                     self.all.insert(it.name.clone(), served);
                 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod application;
 mod doubts;
-mod needs;
+mod filed;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;
@@ -10,6 +10,7 @@ mod screening;
 mod settings;
 mod validate;
 
+pub use filed::Filed;
 pub use m3ua_stack::config::{Carriage, Peer, PeerRole, Screening, Tcp};
 pub use m3ua_stack::config::{PointCodeFormat, show_network};
 pub(crate) use sccp_settings::indicator;
@@ -85,6 +86,15 @@ pub struct Sgc {
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub translation: Vec<sccp::Translation>,
+    /// Files with more rules for global titles, in the site's directory: comma-separated values, a
+    /// line a rule. The first line names the columns: `digits`, `targets`, and other keys of a
+    /// translation; `targets` are `2-100-3/6`, `here/8`, `2-100-4:title`, each with `*2` as its
+    /// weight, apart by spaces. They are read again with every commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub translation_files: Vec<String>,
+    /// The rules of these files.
+    #[serde(skip)]
+    pub filed: Filed,
     /// Rules for what peers send: operations, titles, subscribers (GSMA FS.11).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screening: Vec<screening_stack::RuleSet>,
@@ -325,6 +335,8 @@ impl Sgc {
             peer: Vec::new(),
             application_server: Vec::new(),
             translation: Vec::new(),
+            translation_files: Vec::new(),
+            filed: Filed::default(),
             screening: Vec::new(),
             sccp: sccp::Sccp { concerned: Vec::new(), ..self.sccp.clone() },
             ..self.clone()

@@ -284,6 +284,8 @@ impl Function for Gateway {
 
     fn waited(&mut self, _now: Time, delay: Duration) {
         self.delay = delay;
+        let most = Duration::from_millis(self.config.tcap.begin_delay_max_ms.into());
+        self.sccp.services.sheds_begins = !most.is_zero() && delay > most;
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
         self.metrics.observe(Metric::QueueDelay, micros);
     }

@@ -128,7 +128,11 @@ impl SccpNode {
         if let (Some(of), Some(settings)) = (&mut self.clustered, settings(next)) {
             of.configure(settings);
         }
-        if old.is_some_and(|old| old.translation != next.translation) {
+        let has_others = |old: &Sgc| {
+            let is_read = old.filed.compiled.is_some() || next.filed.compiled.is_some();
+            is_read || old.translation != next.translation
+        };
+        if old.is_some_and(has_others) {
             self.node.set_rules(next.rules());
         }
         self.node.set_settings(next.sccp_settings());
@@ -367,6 +371,12 @@ impl SccpNode {
             }
             Some((SubsystemUser::Echo, _)) | None => {}
             Some((SubsystemUser::Sccp, _)) => self.network_unitdata(now, from, unitdata),
+            Some((SubsystemUser::Tcap, _))
+                if self.services.sheds_begins && Spread::is_begin(&unitdata.data) =>
+            {
+                self.transactions.shed_late();
+                self.queue.extend(aborted(&unitdata).map(In::Unitdata));
+            }
             Some((SubsystemUser::Tcap, _)) if let Part::Links(spread) = &mut self.part => {
                 let number = unitdata.called.subsystem.unwrap_or_default();
                 let shard = spread.of(now, number, &unitdata.data);
@@ -387,6 +397,13 @@ impl SccpNode {
     /// A dialogue begins that the first shard has counted at that place.
     fn begins(&mut self, place: u16, unitdata: Unitdata) {
         match self.user(&unitdata.called) {
+            Some((SubsystemUser::Tcap, _)) if self.services.sheds_begins => {
+                self.transactions.shed_late();
+                self.releases.again(Time::ZERO, vec![place]);
+                let transit = |unitdata| Transit { by: self.by, from: None, place: None, unitdata };
+                let abort = aborted(&unitdata).map(|it| (0, Work::Unitdata(transit(it))));
+                self.handed.extend(abort);
+            }
             Some((SubsystemUser::Tcap, dialogues)) => {
                 self.services.unitdata(dialogues, tcap::In::UnitdataAt(place, unitdata));
             }

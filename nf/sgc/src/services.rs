@@ -1,5 +1,5 @@
-//! Who takes the dialogues of a subsystem of TCAP: an application with instances, or a service of
-//! this node: `tcu::Refuse`, `tcu::Echo`.
+//! Who takes the dialogues of a subsystem of TCAP: an application, with instances or with a service
+//! inside; or, without one, `tcu::Refuse` and `tcu::Echo`.
 
 use crate::applications::Applications;
 use crate::config::sccp::Dialogues;
@@ -12,6 +12,9 @@ use tcu::{Echo, Indication, Refuse, Request, Service, Speech, carry_out, indicat
 pub(crate) struct Services {
     waiting: Vec<(Dialogues, In)>,
     pub(crate) applications: Applications,
+    /// Messages of this turn have waited so long that no dialogue begins: those that stand go
+    /// first.
+    pub(crate) sheds_begins: bool,
     refuse: Refuse,
     echo: Echo,
     requests: Vec<Request>,
@@ -22,6 +25,7 @@ impl Services {
         Self {
             waiting: Vec::new(),
             applications: Applications::new(seed),
+            sheds_begins: false,
             refuse: Refuse,
             echo: Echo,
             requests: Vec::new(),
@@ -67,8 +71,8 @@ impl Services {
         self.applications.tick(now, &mut tcu::Side { transactions, outs });
     }
 
-    /// Tells whom it concerns. Dialogues of the services of this node end where they begin: what
-    /// else is told is nobody's.
+    /// Tells whom it concerns. Dialogues of no application end where they begin: what else is told
+    /// is nobody's.
     fn dispatch(
         &mut self,
         now: Time,

@@ -10,6 +10,7 @@ use question::{Condition, rows};
 use runtime::{Ask, AskError};
 use sccp::codec::{Address, Digits, Indicator, LocalReference, MANAGEMENT_SSN, Routing, Title};
 use sccp::{Pattern, RemoteStatus, Selector, Target};
+use std::borrow::Cow;
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
@@ -231,7 +232,7 @@ impl SccpNode {
             rejected: read(F::Rejected),
             cancelled: read(F::Cancelled),
             idle: read(F::Idle),
-            shed: read(F::Shed) + read(F::ShedOfSource),
+            shed: read(F::Shed) + read(F::ShedOfSource) + read(F::ShedLate),
         }]
     }
 
@@ -421,7 +422,7 @@ fn alarm(name: &str, subject: String, severity: &str, text: String) -> Condition
 
 /// The rules for global titles, in the order of the section.
 pub(crate) fn show_rules(config: &Sgc) -> Vec<TranslationRow> {
-    let rows = config.translation.iter().take(ROWS_MAX).map(|it| TranslationRow {
+    let rows = config.translations().take(ROWS_MAX).map(|it| TranslationRow {
         name: it.name.clone(),
         of: match it.of {
             TranslationOf::Called => "called",
@@ -435,7 +436,7 @@ pub(crate) fn show_rules(config: &Sgc) -> Vec<TranslationRow> {
             ("NAI", it.nature_of_address),
             ("ES", it.encoding_scheme),
         ]),
-        change: change(it),
+        change: change(&it),
         choice: match it.choice {
             TargetChoice::Backup => "backup",
             TargetChoice::Share => "share",
@@ -511,25 +512,29 @@ fn beginning<'c>(
     config: &'c Sgc,
     of: TranslationOf,
     title: &Title,
-) -> impl Iterator<Item = (usize, &'c Translation)> {
+) -> impl Iterator<Item = (usize, Cow<'c, Translation>)> {
     let (text, digits) = (title.digits.to_string(), title.digits);
-    // Among a million rules few begin so: the others cost a comparison.
-    config.translation.iter().enumerate().filter(move |(_, it)| {
+    let own = config.translation.iter().enumerate().filter(move |(_, it)| {
         let first = text.get(..it.digits.len());
         let is_it = first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits));
         let has_choices = || it.digits.contains(['?', '[', '.']);
         let matches = || Pattern::parse(&it.digits).is_some_and(|it| it.matches(&digits));
         it.of == of && (is_it || has_choices() && matches())
-    })
+    });
+    // Among a million rules of files few begin so: the others cost a comparison.
+    own.map(|(at, it)| (at, Cow::Borrowed(it))).chain(config.filed_beginning(of, title))
 }
 
+/// A rule that is for other titles, and what is other.
+type Near<'c> = (Cow<'c, Translation>, String);
+
 /// Those that are for other titles, with what is other: the ones with the most digits first.
-fn near<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<(&'c Translation, String)> {
+fn near<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<Near<'c>> {
     let others = beginning(config, of, title).filter_map(|(_, it)| {
         let selector = it.selector().filter(|selector| !selector.has(title))?;
         Some((it, difference(&selector, title)))
     });
-    let mut near: Vec<(&Translation, String)> = others.collect();
+    let mut near: Vec<Near<'_>> = others.collect();
     near.sort_by_key(|(it, _)| core::cmp::Reverse(places(it)));
     near.truncate(NEAR_MAX);
     near
@@ -569,7 +574,7 @@ const fn fields_of(indicator: Indicator) -> (bool, bool, bool) {
 }
 
 /// That no rule holds, and the one that is next to it.
-fn near_in_words(title: &Title, near: &[(&Translation, String)]) -> String {
+fn near_in_words(title: &Title, near: &[Near<'_>]) -> String {
     let of = format!("GTI {} {}", title.indicator.number(), rest_of(title));
     match near.first() {
         None => "no rule has digits that it begins with".to_owned(),
@@ -577,7 +582,7 @@ fn near_in_words(title: &Title, near: &[(&Translation, String)]) -> String {
     }
 }
 
-fn show_hits(hits: &[&Translation], near: Vec<(&Translation, String)>) -> Vec<TranslationHitRow> {
+fn show_hits(hits: &[Cow<'_, Translation>], near: Vec<Near<'_>>) -> Vec<TranslationHitRow> {
     let held = hits.iter().enumerate().map(|(place, it)| TranslationHitRow {
         name: it.name.clone(),
         digits: it.digits.clone(),
@@ -594,11 +599,11 @@ fn show_hits(hits: &[&Translation], near: Vec<(&Translation, String)>) -> Vec<Tr
 }
 
 /// The rules of one kind whose digits a title begins with, the one that holds first.
-fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<&'c Translation> {
+fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<Cow<'c, Translation>> {
     let hit = beginning(config, of, title)
         .filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
-    let mut hits: Vec<((usize, u8), usize, usize, &Translation)> =
-        hit.map(|(at, it)| (places(it), weight(it), at, it)).collect();
+    let mut hits: Vec<((usize, u8), usize, usize, Cow<'c, Translation>)> =
+        hit.map(|(at, it)| (places(&it), weight(&it), at, it)).collect();
     hits.sort_by_key(|(places, weight, at, _)| core::cmp::Reverse((*places, *weight, *at)));
     hits.into_iter().map(|it| it.3).collect()
 }
@@ -612,7 +617,7 @@ fn weight(of: &Translation) -> usize {
     of.selector().as_ref().map_or(0, Selector::weight)
 }
 
-fn why(place: usize, hits: &[&Translation]) -> &'static str {
+fn why(place: usize, hits: &[Cow<'_, Translation>]) -> &'static str {
     let (Some(first), Some(it)) = (hits.first(), hits.get(place)) else { return "" };
     match () {
         () if place == 0 => "its digits are the longest",

@@ -19,6 +19,8 @@ event::metrics! {
         Shed = Counter, "tcap_shed_total";
         /// A begin of a source that has its share was refused.
         ShedOfSource = Counter, "tcap_shed_of_source_total";
+        /// A begin that had waited too long was refused: what stands goes first under overload.
+        ShedLate = Counter, "tcap_shed_late_total";
         /// An abort was sent by TCAP itself.
         AbortsOut = Counter, "tcap_p_aborts_out_total";
         /// An abort came.

@@ -9,12 +9,14 @@
 //! - What an instance was told is held until it says something in that dialogue. When it is lost, a
 //!   dialogue that it had not answered begins again at another one, and one with a state is resumed
 //!   there; any other is aborted.
+//! - A service of the node itself is an instance without a connection ([`inside`]).
 //! - What waits for an instance is bounded. Dialogues in progress leave first; new ones that wait
 //!   too long are aborted.
 
 mod connections;
 mod dialogue;
 mod greeting;
+mod inside;
 mod instance;
 mod notice;
 mod orphans;
@@ -38,7 +40,7 @@ use crate::message::ToApplication;
 use crate::names::Speech;
 use crate::network::NetworkIndication;
 use crate::primitive::{Indication, Portion, Request};
-use crate::service::carry_out;
+use crate::service::{Service, carry_out};
 use authentication::Keys;
 use bytes::Bytes;
 use dialogue::Record;
@@ -76,6 +78,8 @@ pub enum Wanted {
 pub struct Application {
     settings: Settings,
     instances: BTreeMap<InstanceId, Instance>,
+    /// A service of this node.
+    inside: Option<inside::Inside>,
     dialogues: HashMap<u64, Record, Numbered>,
     /// Dialogues whose instance was lost and that no other has taken yet: until when they wait.
     orphans: VecDeque<(Time, u64)>,
@@ -136,6 +140,7 @@ impl Application {
         Self {
             settings,
             instances: BTreeMap::new(),
+            inside: None,
             dialogues: HashMap::default(),
             orphans: VecDeque::new(),
             doomed: VecDeque::new(),
@@ -225,6 +230,7 @@ impl Application {
             Indication::Uni { .. } => self.uni(now, it),
             other => self.goes_on(now, other, side),
         }
+        self.run_inside(now, side);
         self.end_unsaid(now, side);
     }
 
@@ -429,6 +435,9 @@ impl Application {
 
     /// Something for an instance, of a dialogue in progress.
     fn push(&mut self, now: Time, to: InstanceId, it: &Indication, speech: Speech) {
+        if self.leave_inside(now, to, it) {
+            return;
+        }
         self.send(now, to, &ToApplication::Indication(it.clone()), speech);
     }
 
@@ -441,6 +450,9 @@ impl Application {
         it: &Indication,
         speech: Speech,
     ) {
+        if self.leave_inside(now, to, it) {
+            return;
+        }
         let message = ToApplication::Indication(it.clone());
         let Some(octets) = self.spelled(to, &message, speech) else { return };
         if let Some(instance) = self.instances.get_mut(&to) {
@@ -455,5 +467,74 @@ impl Application {
         if let Some(record) = self.dialogues.get_mut(&of) {
             record.unsent += 1;
         }
+    }
+
+    /// A service of this node takes the dialogues; `None`: it is one no more, and its dialogues end
+    /// unless an instance takes them over. Another one goes on with the dialogues of the one
+    /// before.
+    pub fn serve_inside(
+        &mut self,
+        now: Time,
+        service: Option<Box<dyn Service + Send>>,
+        side: &mut Side<'_>,
+    ) {
+        let Some(service) = service else {
+            if self.inside.take().is_some() {
+                self.lost(now, inside::INSIDE, side);
+            }
+            return;
+        };
+        match &mut self.inside {
+            Some(inside) => inside.service = service,
+            None => {
+                let (waiting, since, wants) = (VecDeque::new(), None, Vec::new());
+                self.inside = Some(inside::Inside { service, waiting, since, wants });
+                self.instances.insert(inside::INSIDE, Instance::inside(inside::NAME));
+                self.counts.welcomed += 1;
+                self.welcomed(now, inside::INSIDE, side);
+                self.take_over(now, side);
+                self.run_inside(now, side);
+            }
+        }
+    }
+
+    /// Whether a service of this node takes the dialogues.
+    #[must_use]
+    pub const fn is_inside(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// Leaves something for the service, if it is that which is to be told; whether it is.
+    fn leave_inside(&mut self, now: Time, to: InstanceId, it: &Indication) -> bool {
+        let Some(inside) = self.inside.as_mut().filter(|_| to == inside::INSIDE) else {
+            return false;
+        };
+        inside.since.get_or_insert(now);
+        inside.waiting.push_back(it.clone());
+        true
+    }
+
+    /// Tells the service what waits, and carries out what it wants.
+    fn run_inside(&mut self, now: Time, side: &mut Side<'_>) {
+        for _ in 0..inside::TURN_MAX {
+            let Some(inside) = &mut self.inside else { return };
+            let Some(it) = inside.waiting.pop_front() else {
+                inside.since = None;
+                return;
+            };
+            let mut wants = core::mem::take(&mut inside.wants);
+            inside.service.indicated(now, it, &mut wants);
+            for request in wants.drain(..) {
+                self.asked(now, inside::INSIDE, &request, side);
+            }
+            if let Some(inside) = &mut self.inside {
+                inside.wants = wants; // keeps the allocation
+            }
+        }
+    }
+
+    /// Since when something waits for the service: it is told by [`Application::tick`].
+    fn inside_waits(&self) -> Option<Time> {
+        self.inside.as_ref().and_then(|it| it.since)
     }
 }

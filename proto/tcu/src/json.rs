@@ -40,3 +40,11 @@ pub fn component_json(
     component::write_component(&component, speech, &mut text);
     Some(text)
 }
+
+/// A component as it is shown.
+#[cfg(test)]
+pub(crate) fn shown(component: &crate::Component, speech: crate::Speech) -> String {
+    let mut text = String::new();
+    component::write_component(component, speech, &mut text);
+    text
+}

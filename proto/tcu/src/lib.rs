@@ -2,13 +2,15 @@
 //! and the two ends of that.
 //!
 //! ```text
-//!   tcap::Transactions ⇄ Indication, Request ⇄ Service                   inside the gateway
+//!   tcap::Transactions ⇄ Indication, Request
 //!                            ⇅
-//!                      Application ── groups, instances, queues ── octets ⇄ Client ⇄ Service
-//!                      tagged fields or JSON lines                        in a program apart
+//!                      Application ─┬───────────────────────────────────────── Service
+//!                         │         └ an instance without a connection         inside the gateway
+//!                         └── groups, instances, queues ── octets ⇄ Client ⇄ Service
+//!                             tagged fields or JSON lines              in a program apart
 //! ```
 //! - A [`Service`] is told [`Indication`]s and asks for [`Request`]s. It is the same inside the
-//!   gateway ([`carry_out`]) and in a program apart ([`Client`]).
+//!   gateway ([`Application::serve_inside`]) and in a program apart ([`Client`]).
 //! - [`ToApplication`] and [`ToGateway`] are what goes over a connection, each in the spelling that
 //!   the application began with ([`Spelling`]): tagged fields, or a line of JSON in which
 //!   operations and parameters bear their ASN.1 names.
@@ -45,6 +47,8 @@ pub use network::{NetworkIndication, NetworkRequest};
 pub use primitive::{
     Code, Component, Indication, PointCodeStatus, Portion, Refusal, Request, STATE_OCTETS_MAX,
 };
-pub use service::{Echo, Refuse, Service, carry_out, indications};
+pub use service::{
+    Echo, Hlr, Monitor, Refuse, Service, Subscribers, Unusable, carry_out, indications,
+};
 pub use spelling::Spelling;
 pub use tagged::{Kind, Tag};

@@ -1,4 +1,13 @@
-//! An application as a trait, and how it meets the transactions of a gateway.
+//! An application as a trait, and how it meets the transactions of a gateway; services that a
+//! gateway has inside, and any program.
+
+mod hlr;
+mod monitor;
+mod subscribers;
+
+pub use hlr::Hlr;
+pub use monitor::Monitor;
+pub use subscribers::{Subscribers, Unusable};
 
 use crate::names::Speech;
 use crate::primitive::{Code, Component, Indication, Portion, Refusal, Request};

@@ -11,7 +11,7 @@ mod section;
 mod show;
 mod validate;
 
-pub use application::{Absent, Application, PointCodesAs, Served, Tls};
+pub use application::{Absent, Application, Inside, PointCodesAs, Served, Tls};
 pub use listeners::{Happening, Heard, Listeners};
 pub use section::{LISTENERS_MAX, Listener, Place, Section, owns};
 pub use show::{ApplicationRow, InstanceRow, instance_rows};

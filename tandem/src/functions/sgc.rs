@@ -1,5 +1,6 @@
 //! Signalling gateways of a site.
 
+mod files;
 mod rules;
 mod words;
 
@@ -106,6 +107,10 @@ impl Kind for Sgc {
         found
     }
 
+    fn unusable(&self, directory: &Path) -> Vec<Issue> {
+        files::translations(&mut self.clone(), directory)
+    }
+
     fn needs(&self) -> Vec<Wanted> {
         self.needs()
     }
@@ -114,6 +119,8 @@ impl Kind for Sgc {
         let mut section = self.clone();
         section.capture.key = capture_key(self.capture.key_file.as_deref(), directory)?;
         rules::load(&mut section, directory)?;
+        let refused = files::translations(&mut section, directory).into_iter().next();
+        refused.map_or(Ok(()), Err)?;
         if let Some(cluster) = &mut section.cluster
             && let Some(name) = &cluster.key_file
         {
@@ -125,6 +132,10 @@ impl Kind for Sgc {
                 let at = format!("application[{n}].key_file");
                 let read = config::keys::read(directory, name);
                 application.keys = Some(read.map_err(|unusable| unusable.issue(&at))?);
+            }
+            if let Some(name) = &application.file {
+                let at = format!("application[{n}].file");
+                application.subscribers = Arc::new(files::subscribers(directory, name, &at)?);
             }
             let paths = application.unix_paths().map(|path| whole(directory, path));
             application.sockets = paths.collect();

@@ -3,16 +3,21 @@
 
 mod play;
 
+use application::{Address, Program};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tcu::{Hello, Hlr, Subscribers};
 
 const TANDEM: &str = env!("CARGO_BIN_EXE_tandem");
 const LONG: Duration = Duration::from_secs(60);
+const SUBSCRIBERS: &str = "msisdn,imsi,msc,msrn\n447700900123,234150000000123,447700000001,\n\
+    447700900124,234150000000124,,\n";
 
 fn root() -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -120,6 +125,7 @@ impl Site {
             ("key", "0123456789abcdef\n".to_owned()),
             ("cert.pem", made.cert.pem()),
             ("key.pem", made.signing_key.serialize_pem()),
+            ("subscribers.csv", SUBSCRIBERS.to_owned()),
         ];
         for (name, text) in files {
             std::fs::write(var.join(name), text).unwrap();
@@ -202,9 +208,7 @@ impl Site {
 
     fn subscribers(&self) -> String {
         let path = self.folder.path().join("subscribers.csv");
-        let text = "msisdn,imsi,msc,msrn\n447700900123,234150000000123,447700000001,\n\
-                    447700900124,234150000000124,,\n";
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, SUBSCRIBERS).unwrap();
         path.display().to_string()
     }
 }
@@ -253,6 +257,40 @@ fn an_hlr_from_a_csv_file_answers_in_python_and_in_typescript() {
     command.arg(&bundle).args([&site.socket("hlr"), &subscribers]);
     let _hlr = Running(command.stdin(Stdio::null()).spawn().unwrap());
     the_hlr_answers(&site);
+}
+
+/// A service is the same inside the gateway and in a program apart.
+#[test]
+fn one_hlr_in_rust_answers_inside_the_gateway_on_one_and_two_shards_and_in_a_program_apart() {
+    let plain = "listen = [\"unix:hlr.sock\"]";
+    let inside = "service = \"hlr\", file = \"subscribers.csv\"";
+    for shards in [1, 2] {
+        let site = Site::start_with(|text| on(shards, &text.replace(plain, inside)));
+        the_hlr_answers(&site);
+        let rows = site.until(&["applications", "stp"], |rows| !rows.is_empty());
+        let hlr = rows.iter().find(|it| it["name"] == "hlr").expect("it is there");
+        assert_eq!(hlr["listens"], serde_json::json!(["inside"]), "{hlr}");
+        assert_eq!(hlr["begun_there"], 3, "{hlr}");
+        // A commit puts a program in its place.
+        let folder = site.folder.path();
+        let text = std::fs::read_to_string(folder.join("site.toml")).unwrap();
+        let file = folder.join("next.toml");
+        std::fs::write(&file, text.replace(inside, plain)).unwrap();
+        assert!(site.ctl(&["config", "set-file", file.to_str().unwrap()]).status.success());
+        assert!(site.ctl(&["config", "commit"]).status.success());
+        let known = Arc::new(Subscribers::parse(SUBSCRIBERS).unwrap());
+        let socket = site.socket("hlr").parse::<Address>().unwrap();
+        std::thread::spawn(move || {
+            let mut hlr = Hlr::new(known);
+            let end = Instant::now() + LONG;
+            // Until the place is there, and then until the gateway ends.
+            while Instant::now() < end {
+                Program::new(Hello::new("hlr", "", "rust")).run(&socket, &mut hlr);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        the_hlr_answers(&site);
+    }
 }
 
 #[test]

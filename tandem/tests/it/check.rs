@@ -161,6 +161,31 @@ fn keys_of_tls_are_read_and_must_belong_to_their_certificate() {
 }
 
 #[test]
+fn files_of_rules_and_of_subscribers_are_read_and_what_is_wrong_is_told_by_line() {
+    let gateway = "[[sgc]]\nname = \"stp\"\npoint_code_format = \"decimal\"\n\
+        point_codes = [\"3\"]\ntranslation_files = [\"titles.csv\"]\n\
+        subsystem = [{ name = \"hlr\", number = 6, user = \"tcap\" }]\n\
+        [[sgc.application]]\nname = \"hlr\"\nsubsystem = \"hlr\"\nservice = \"hlr\"\n\
+        file = \"subscribers.csv\"\n";
+    let place = Place::new(&format!("{SITE}{gateway}"));
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("name a file of rules for global titles"), "{said}");
+    place.write("var/titles.csv", "digits,targets\n4477,here/6\n44x,here/6\n33,\n");
+    place.write("var/subscribers.csv", "msisdn,imsi\n+44,2\n");
+    let (status, said) = place.check();
+    assert_eq!(status, 3, "{said}");
+    for part in ["titles.csv, line 3: digits: `44x`", "titles.csv, line 4: target"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    place.write("var/titles.csv", "digits,targets\n4477,here/6\n");
+    let (status, said) = place.check();
+    assert!(status == 3 && said.contains("subscribers.csv, line 2: msisdn: `+44`"), "{said}");
+    place.write("var/subscribers.csv", "msisdn,imsi\n447700900123,2\n");
+    let (status, said) = place.check();
+    assert_eq!(status, 0, "{said}");
+}
+
+#[test]
 fn a_path_that_leads_somewhere_from_here_only_is_refused_in_words() {
     let place = Place::new(&with_tls());
     let (crt, key) = certified();

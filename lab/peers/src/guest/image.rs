@@ -19,6 +19,8 @@ const PROGRAMS: &[&str] = &[
     "usr/bin/checksctp",
     "usr/bin/sctp_darn",
     "usr/bin/sctp_test",
+    "usr/bin/osmo-hlr",
+    "usr/bin/osmo-msc",
     "usr/bin/osmo-stp",
 ];
 /// Applets of busybox that are not to stand in the way of the programs above.

@@ -10,7 +10,8 @@ use std::process::Command;
 /// Names the kernel's package.
 const KERNEL: &str = "linux-image-cloud-amd64";
 /// Programs of the guest; their libraries come along.
-const PROGRAMS: &[&str] = &["busybox-static", "iproute2", "lksctp-tools", "osmo-stp", "socat"];
+const PROGRAMS: &[&str] =
+    &["busybox-static", "iproute2", "lksctp-tools", "osmo-hlr", "osmo-msc", "osmo-stp", "socat"];
 /// What these depend on and a guest does not need; the C library is the host's.
 const LEFT_OUT: &[&str] =
     &["cdebconf", "debconf", "dpkg", "gcc-12-base", "install-info", "libc6", "tar"];

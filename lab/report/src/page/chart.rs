@@ -1,7 +1,7 @@
 //! Bars on a logarithmic scale, as SVG: published, peer and Tandem of each scenario.
 
-use super::{escape, exact};
-use crate::contract::Row;
+use super::escape;
+use crate::contract::{Row, exact};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 960.0;

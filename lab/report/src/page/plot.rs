@@ -1,8 +1,8 @@
 //! The figures of the failover report, as SVG: published values and ours over path delay and over
 //! Path.Max.Retrans, with their 99 % intervals.
 
-use super::{escape, exact};
-use crate::contract::Row;
+use super::escape;
+use crate::contract::{Row, exact};
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -70,7 +70,7 @@ struct Size {
 
 impl Size {
     fn of(options: &Options) -> Self {
-        let span = |s| Span { warm: Duration::from_secs(1), measured: Duration::from_secs(s) };
+        let span = |s| Span::steady(Duration::from_secs(1), Duration::from_secs(s));
         match (options.quick, options.plane.full) {
             (true, _) => Self { calls: 5_000, per_s: 1_000.0, span: span(5) },
             (false, false) => Self { calls: 60_000, per_s: 3_000.0, span: span(20) },
@@ -132,7 +132,7 @@ fn trial(options: &Options, size: Size, cause: Cause) -> anyhow::Result<Trial> {
     let mut field = Field::start(&options.tandem)?;
     let heard = Arc::clone(&field.heard);
     let flow = Flow::Call(Duration::ZERO, Duration::ZERO);
-    let span = Span { warm: Duration::ZERO, measured: STANDING_MAX };
+    let span = Span::steady(Duration::ZERO, STANDING_MAX);
     let calls = Load { flow, pace: Pace::Standing(size.calls), span };
     let calls = Generator::new(&field.socket(), far(calls.flow), calls)?;
     let (stand, is_over) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -38,6 +38,22 @@ const IMSI: [u8; 8] = [0x32, 0x14, 0x05, 0x00, 0x00, 0x00, 0x21, 0xf3];
 const CALLING: [u8; 8] = [0x04, 0x13, 0x44, 0x77, 0x00, 0x09, 0x10, 0x32];
 const CALLED: [u8; 7] = [0x91, 0x44, 0x77, 0x00, 0x09, 0x90, 0x99];
 
+fn digits(octets: &[u8]) -> String {
+    let halves = octets.iter().flat_map(|it| [it & 15, it >> 4]);
+    halves.filter(|it| *it < 10).filter_map(|it| char::from_digit(it.into(), 10)).collect()
+}
+
+/// The number of whom these flows ask about.
+pub(super) fn msisdn() -> String {
+    digits(&MSISDN[1..])
+}
+
+/// Whom these flows ask about, as the file of an HLR inside the gateway has it.
+pub(super) fn subscribers() -> String {
+    let (msisdn, imsi, msc) = (msisdn(), digits(&IMSI), digits(&MSC[1..]));
+    format!("msisdn,imsi,msc,msrn\n{msisdn},{imsi},{msc},\n")
+}
+
 /// A kind of dialogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
@@ -397,6 +413,33 @@ mod tests {
         assert_eq!(hex(&events()), "301ca01a300b800107810101a203800102300b800109810101a203800101");
         assert_eq!(hex(&event(false)), "300d800107a303810102a403800101");
         assert_eq!(hex(&event(true)), "300d800109a303810101a403800101");
+    }
+
+    #[test]
+    fn services_inside_answer_as_the_report_s_flows_want() {
+        let known = tcu::Subscribers::parse(&subscribers()).expect("it is a file of an HLR");
+        let mut hlr = tcu::Hlr::new(Arc::new(known));
+        let ask = |service: &mut dyn Service, flow: Flow| {
+            let (mut wants, far) = (Vec::new(), Address::subsystem(None, flow.subsystem()));
+            let Request::Begin { called, calling, portion, .. } = flow.begin(8, far) else {
+                panic!("it begins")
+            };
+            let it = Indication::Begin { dialogue: 7, called, calling, is_again: false, portion };
+            service.indicated(Time::ZERO, it, &mut wants);
+            wants
+        };
+        let wants = ask(&mut hlr, Flow::Routing);
+        let [Request::End { portion, .. }] = &*wants else { panic!("{wants:?}") };
+        assert!(Flow::Routing.is_answer(true, &portion.components), "{portion:?}");
+        let wants = ask(&mut tcu::Monitor, CALLS);
+        let [Request::Continue { portion, .. }] = &*wants else { panic!("{wants:?}") };
+        assert!(CALLS.is_answer(false, &portion.components), "{portion:?}");
+        for is_release in [false, true] {
+            let Request::Continue { portion, .. } = Flow::report(7, is_release) else { panic!() };
+            let (it, mut wants) = (Indication::Continue { dialogue: 7, portion }, Vec::new());
+            tcu::Monitor.indicated(Time::ZERO, it, &mut wants);
+            assert_eq!(wants, Vec::from_iter(is_release.then(|| over(7))));
+        }
     }
 
     #[test]

@@ -27,6 +27,9 @@ const IDLE: Duration = Duration::from_micros(20);
 /// For the last dialogues to end, and for who answers to hear of it.
 const DRAIN: Duration = Duration::from_secs(20);
 const TIME_MAX_US: u64 = 60_000_000;
+/// Parts that a load is seen in over time, at most, and the shortest.
+const SAMPLES_MAX: u32 = 120;
+const SAMPLE_MIN: Duration = Duration::from_secs(1);
 
 /// How dialogues begin.
 #[derive(Debug, Clone, Copy)]
@@ -50,9 +53,63 @@ pub(super) struct Load {
 /// How long a load takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// This long nothing is measured.
+    /// This long a rate rises from nothing, evenly.
+    pub(super) ramp: Duration,
+    /// This long nothing is measured, after it.
     pub(super) warm: Duration,
     pub(super) measured: Duration,
+    /// The last dialogues end within it, and who answers hears of it.
+    pub(super) drain: Duration,
+}
+
+impl Span {
+    /// One whose rate is there at once.
+    pub(super) const fn steady(warm: Duration, measured: Duration) -> Self {
+        Self { ramp: Duration::ZERO, warm, measured, drain: DRAIN }
+    }
+
+    /// Until the measurement is over.
+    fn whole(&self) -> Duration {
+        self.ramp + self.warm + self.measured
+    }
+
+    /// How long what is seen over time is put together.
+    pub(super) fn sample(&self) -> Duration {
+        (self.whole() / SAMPLES_MAX).max(SAMPLE_MIN)
+    }
+
+    /// When the dialogue of that number is due at a rate, from the beginning on.
+    fn due(&self, rate: f64, number: u64) -> Duration {
+        let (ramp, number) = (self.ramp.as_secs_f64(), number as f64);
+        let rising = rate * ramp / 2.0;
+        Duration::from_secs_f64(match number < rising {
+            true => (2.0 * ramp * number / rate).sqrt(),
+            false => ramp + (number - rising) / rate,
+        })
+    }
+
+    /// Dialogues that are due until the measurement is over.
+    fn count(&self, rate: f64) -> u64 {
+        ((self.whole().as_secs_f64() - self.ramp.as_secs_f64() / 2.0) * rate) as u64
+    }
+}
+
+/// A part of a load as it was seen: its end, from the beginning on.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub(super) at: Duration,
+    /// Dialogues that ended a second.
+    pub(super) per_s: f64,
+    /// Response times from submission, milliseconds: those of [`PARTS`].
+    pub(super) ms: [f64; PARTS.len()],
+}
+
+/// The parts of the times that the report prints.
+pub(super) const PARTS: [f64; 5] = [0.5, 0.75, 0.9, 0.95, 0.99];
+
+/// The times of these parts, milliseconds.
+pub(super) fn times(of: &Histogram<u64>) -> [f64; PARTS.len()] {
+    PARTS.map(|part| of.value_at_quantile(part) as f64 / 1e3)
 }
 
 /// What was found.
@@ -62,10 +119,14 @@ pub(super) struct Found {
     pub(super) ended: u64,
     /// Those that failed, of all.
     pub(super) failed: u64,
+    /// Those of them that had been answered before.
+    pub(super) lost: u64,
     /// Those that were due and were never begun.
     pub(super) unbegun: u64,
-    /// What this side has heard and said in all, for who answers to agree.
+    /// What this side has heard and said in all.
     pub(super) counts: Counts,
+    /// What who answers should have counted of it.
+    pub(super) should_hear: Counts,
     pub(super) per_s: f64,
     /// Response times from submission, and from when they were due, microseconds.
     pub(super) sent: Histogram<u64>,
@@ -74,6 +135,8 @@ pub(super) struct Found {
     pub(super) why: Option<String>,
     /// When the first and the last of those that failed had been begun.
     pub(super) failed_from: Option<[Instant; 2]>,
+    /// What was seen over time, part by part.
+    pub(super) samples: Vec<Sample>,
 }
 
 /// A dialogue that stands.
@@ -97,7 +160,11 @@ pub(super) struct Generator {
     next: u64,
     /// Dialogues that were begun and neither answered nor failed.
     unanswered: u64,
+    begun: Instant,
     measures_from: Instant,
+    /// The part that is seen now: since when, and how many dialogues ended in it.
+    seen: (Instant, u64),
+    seen_sent: Histogram<u64>,
     found: Found,
 }
 
@@ -106,18 +173,23 @@ impl Found {
         Self {
             ended: 0,
             failed: 0,
+            lost: 0,
             unbegun: 0,
             counts: Counts::default(),
+            should_hear: Counts::default(),
             per_s: 0.0,
             sent: histogram(),
             due: histogram(),
             why: None,
             failed_from: None,
+            samples: Vec::new(),
         }
     }
 
-    fn fails(&mut self, sent: Instant) {
+    fn fails(&mut self, begun: Begun) {
         self.failed += 1;
+        self.lost += u64::from(begun.is_answered);
+        let sent = begun.sent;
         let [first, last] = self.failed_from.unwrap_or([sent; 2]);
         self.failed_from = Some([first.min(sent), last.max(sent)]);
     }
@@ -150,7 +222,10 @@ impl Generator {
             later: BinaryHeap::new(),
             next: 0,
             unanswered: 0,
+            begun: Instant::now(),
             measures_from: Instant::now(),
+            seen: (Instant::now(), 0),
+            seen_sent: histogram(),
             found: Found::new(),
         })
     }
@@ -162,9 +237,10 @@ impl Generator {
         mark: &mut dyn FnMut(),
         agrees: &dyn Fn(&Counts) -> bool,
     ) -> anyhow::Result<Found> {
-        let begun = Instant::now();
-        self.measures_from = begun + self.load.span.warm;
-        let until = self.measures_from + self.load.span.measured;
+        let (begun, span) = (Instant::now(), self.load.span);
+        (self.begun, self.seen) = (begun, (begun, 0));
+        self.measures_from = begun + span.ramp + span.warm;
+        let until = self.measures_from + span.measured;
         let (mut buffer, mut is_marked) = (vec![0; READ_OCTETS], false);
         loop {
             let now = Instant::now();
@@ -172,9 +248,10 @@ impl Generator {
                 Pace::Standing(count) => self.over() >= count as u64,
                 _ => now >= until,
             };
-            if is_over || now >= until + DRAIN {
+            if is_over || now >= until + span.drain {
                 break;
             }
+            self.see(now);
             if !is_marked && now >= self.measures_from {
                 is_marked = true;
                 mark();
@@ -185,8 +262,7 @@ impl Generator {
         }
         if let Pace::PerSecond(rate) = self.load.pace {
             self.begin_due(begun, until);
-            let due = ((until - begun).as_secs_f64() * rate) as u64;
-            self.found.unbegun = due.saturating_sub(self.next);
+            self.found.unbegun = span.count(rate).saturating_sub(self.next);
         }
         self.found.per_s = self.found.ended as f64 / self.load.span.measured.as_secs_f64();
         let settles = if self.load_stands() { SETTLE } else { Duration::ZERO };
@@ -196,7 +272,7 @@ impl Generator {
             self.pass(&mut buffer)?;
         }
         mark();
-        let end = Instant::now() + DRAIN;
+        let end = Instant::now() + span.drain;
         while !(self.has_settled() && agrees(&self.found.counts)) && Instant::now() < end {
             // Calls that pause for longer are left where they are.
             if self.load_ends() {
@@ -236,7 +312,7 @@ impl Generator {
         let at = (0_u32..).map(|number| now + pause * number);
         let releases = at.zip(self.dialogues.keys());
         self.later.extend(releases.map(|(at, dialogue)| Reverse((at, *dialogue, true))));
-        let end = now + pause * u32::try_from(self.dialogues.len())? + DRAIN;
+        let end = now + pause * u32::try_from(self.dialogues.len())? + self.load.span.drain;
         while !(self.dialogues.is_empty() && self.out.is_empty() && agrees(&self.found.counts))
             && Instant::now() < end
         {
@@ -250,8 +326,8 @@ impl Generator {
     fn leave(&mut self) {
         let ends = self.load_ends();
         let left = self.asked.values().chain(self.dialogues.values());
-        let left: Vec<_> = left.filter(|it| ends || !it.is_answered).map(|it| it.sent).collect();
-        left.into_iter().for_each(|sent| self.found.fails(sent));
+        let left: Vec<_> = left.filter(|it| ends || !it.is_answered).copied().collect();
+        left.into_iter().for_each(|begun| self.found.fails(begun));
     }
 
     fn pass(&mut self, buffer: &mut [u8]) -> anyhow::Result<()> {
@@ -281,7 +357,7 @@ impl Generator {
             Flow::Call(answer, release) => answer + release,
             Flow::Routing => Duration::ZERO,
         };
-        !self.load_stands() && pauses < DRAIN
+        !self.load_stands() && pauses < self.load.span.drain
     }
 
     const fn load_stands(&self) -> bool {
@@ -304,7 +380,7 @@ impl Generator {
                 }
                 Pace::Window(_) | Pace::Standing(_) => now,
                 Pace::PerSecond(rate) => {
-                    let due = begun + Duration::from_secs_f64(self.next as f64 / rate);
+                    let due = begun + self.load.span.due(rate, self.next);
                     if due > now {
                         return;
                     }
@@ -343,7 +419,21 @@ impl Generator {
         }
     }
 
+    /// Ends the part that is seen, if its time is up.
+    fn see(&mut self, now: Instant) {
+        let (since, ended) = self.seen;
+        let seen_for = now - since;
+        if seen_for < self.load.span.sample() {
+            return;
+        }
+        let (at, per_s) = (now - self.begun, ended as f64 / seen_for.as_secs_f64());
+        self.found.samples.push(Sample { at, per_s, ms: times(&self.seen_sent) });
+        self.seen_sent.reset();
+        self.seen = (now, 0);
+    }
+
     fn count(&mut self, now: Instant) {
+        self.seen.1 += 1;
         if now >= self.measures_from && now < self.measures_from + self.load.span.measured {
             self.found.ended += 1;
         }
@@ -425,7 +515,7 @@ impl Generator {
     fn failed(&mut self, begun: Option<Begun>, it: &Indication) {
         let Some(begun) = begun else { return };
         self.unanswered -= u64::from(!begun.is_answered);
-        self.found.fails(begun.sent);
+        self.found.fails(begun);
         self.found.why.get_or_insert_with(|| format!("{it:?}"));
     }
 
@@ -447,6 +537,7 @@ impl Generator {
         begun.is_answered = true;
         self.unanswered -= 1;
         self.found.counts.answered += 1;
+        self.seen_sent.saturating_record(micros(now - begun.sent));
         if now >= self.measures_from {
             self.found.sent.saturating_record(micros(now - begun.sent));
             self.found.due.saturating_record(micros(now - begun.due));
@@ -476,8 +567,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("asks.sock");
         let listener = UnixListener::bind(&socket).unwrap();
-        let (warm, measured) = (Duration::ZERO, Duration::from_secs(1_000));
-        let load = Load { flow, pace, span: Span { warm, measured } };
+        let span = Span::steady(Duration::ZERO, Duration::from_secs(1_000));
+        let load = Load { flow, pace, span };
         let mut it = Generator::new(&socket, Address::subsystem(None, 6), load).unwrap();
         let now = Instant::now();
         it.begin_due(now, now);
@@ -487,6 +578,37 @@ mod tests {
 
     fn end(components: Vec<Component>) -> Indication {
         Indication::End { dialogue: 70, portion: Portion::of(components) }
+    }
+
+    #[test]
+    fn a_rate_rises_evenly_and_stays() {
+        let seconds = Duration::from_secs;
+        let (ramp, warm, measured) = (seconds(10), seconds(1), seconds(20));
+        let span = Span { ramp, warm, measured, drain: DRAIN };
+        // 100 a second are 50 in the first ten seconds on average: after five there is a quarter.
+        for (number, due) in [(0, 0.0), (125, 5.0), (500, 10.0), (600, 11.0), (2_600, 31.0)] {
+            let off = span.due(100.0, number).as_secs_f64() - due;
+            assert!(off.abs() < 1e-6, "{number}: {off}");
+        }
+        assert_eq!(span.count(100.0), 2_600);
+        let steady = Span::steady(seconds(1), seconds(2));
+        assert_eq!((steady.due(10.0, 5), steady.count(10.0)), (Duration::from_millis(500), 30));
+    }
+
+    #[test]
+    fn what_is_seen_over_time_is_cut_into_parts() {
+        let (mut it, ..) = begun(Flow::Routing, Pace::Window(1));
+        let (since, part) = (it.seen.0, it.load.span.sample());
+        it.count(since);
+        it.see(since + part / 2);
+        assert!(it.found.samples.is_empty(), "its time is not up");
+        it.count(since);
+        it.see(since + part);
+        it.see(since + part * 2);
+        let per_s: Vec<f64> = it.found.samples.iter().map(|it| it.per_s).collect();
+        let wanted = 2.0 / part.as_secs_f64();
+        assert!((per_s[0] - wanted).abs() < 1e-9 && per_s[1] == 0.0, "{per_s:?}");
+        assert!(it.load.span.whole() <= part * (SAMPLES_MAX + 1));
     }
 
     #[test]

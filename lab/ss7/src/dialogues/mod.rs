@@ -7,33 +7,41 @@
 //! The generator and who answers are applications of `clients/rust` in the lab's own process, so
 //! that what the gateways use is theirs alone; each is on the core of its gateway, and writes and
 //! reads every parameter by the types of MAP and CAP. jSS7 is its own generator, over TCP: who asks
-//! on the one core, who answers on the other.
+//! on the one core, who answers on the other. Beside it the HLR and the gsmSCF are services inside
+//! gateway 3, as jSS7 has both in one process.
 
+pub mod commit;
 pub mod failover;
 mod flow;
 mod generator;
 mod nodes;
+pub mod overload;
 mod peer;
+mod rows;
 
 use crate::dialogues::flow::{Counts, Flow};
-use crate::dialogues::generator::{Found, Generator, Load, Pace, Span};
-use crate::dialogues::nodes::{Carrier, FAR, Nodes, Used, core};
+use crate::dialogues::generator::{Found, Generator, Load, Pace, Span, times};
+use crate::dialogues::nodes::{Answering, Carrier, FAR, Nodes, Used, core};
 use crate::dialogues::peer::Ends;
-use hdrhistogram::Histogram;
+use crate::dialogues::rows::{Course, Line, at_most, row, spread};
 use m3ua::codec::PointCode;
 use peers::Usage;
-use report::contract::{Options, Outcome, Peer, Row};
+use report::contract::{Options, Outcome};
 use report::host;
 use report::progress::Progress;
 use report::published::{self, Table};
 use sccp::codec::Address;
-use serde_json::{Value, json};
+use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Dialogues at once of a closed loop.
 const WINDOW: usize = 256;
-/// The parts of the times that the report prints.
-const PARTS: [f64; 5] = [0.5, 0.75, 0.9, 0.95, 0.99];
+/// Runs of which the median counts, where it is not quick.
+const RUNS: usize = 5;
+/// What the 50th and the 99th part of response times may be, milliseconds.
+const P50_BAR: f64 = 0.7;
+const P99_BAR: f64 = 2.0;
 /// Calls that stand in the report: 6,000 a second for 70 s.
 const STANDING: usize = 420_000;
 /// Calls that stand before what others take is counted: buffers have their size then.
@@ -78,8 +86,18 @@ struct Measured {
     /// Processor time a second, hundredths of a core, and octets resident: who asks, who answers.
     cpu: [f64; 2],
     resident: [u64; 2],
-    /// What who answers has counted.
+    /// What who answers has counted, and what it should have.
     heard: Counts,
+    /// What both have used over time.
+    course: Course,
+}
+
+/// A run beside jSS7: as much as can be, and the report's rate.
+struct Trial {
+    most: Measured,
+    paced: Measured,
+    peer_most: Line,
+    peer_paced: Line,
 }
 
 impl Flow {
@@ -99,9 +117,18 @@ fn measure(nodes: &Nodes, load: Load) -> anyhow::Result<Measured> {
     let heard = || nodes.heard().since(earlier);
     let mut marks = Vec::new();
     let mut mark = || marks.push((Instant::now(), nodes.used()));
-    let found = peers::pinned(core(false), || {
-        generator.run(&mut mark, &|said: &Counts| *said == heard())
-    })??;
+    let agrees = |said: &Counts| nodes.should_hear(*said) == heard();
+    let is_over = AtomicBool::new(false);
+    let (found, course) = std::thread::scope(|scope| {
+        // Looks at what is used take their time: they are not on the way of the load.
+        let course = scope.spawn(|| looks(nodes, load.span.sample(), &is_over));
+        let over = Over(&is_over);
+        let found = peers::pinned(core(false), || generator.run(&mut mark, &agrees));
+        drop(over);
+        (found, course.join())
+    });
+    let mut found = found??;
+    let course = course.map_err(|_| anyhow::anyhow!("who looks at what is used panicked"))?;
     let [before, after] = marks.as_slice() else { anyhow::bail!("the load was not measured") };
     let seconds = (after.0 - before.0).as_secs_f64();
     let each = |of: fn(&Usage, &Usage, f64) -> f64| -> [f64; 2] {
@@ -111,15 +138,36 @@ fn measure(nodes: &Nodes, load: Load) -> anyhow::Result<Measured> {
     };
     let cpu = each(|old, new, seconds| (new.cpu - old.cpu).as_secs_f64() / seconds * 100.0);
     let resident = resident(&after.1);
-    Ok(Measured { found, cpu, resident, heard: heard() })
+    let heard = heard();
+    found.should_hear = nodes.should_hear(found.counts);
+    Ok(Measured { found, cpu, resident, heard, course })
+}
+
+/// Says in the end that something is over, however it ends.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What both gateways have used, every so often until it is over.
+fn looks(nodes: &Nodes, every: Duration, is_over: &AtomicBool) -> Course {
+    let mut course = Vec::new();
+    let mut next = Instant::now();
+    while !is_over.load(Ordering::Relaxed) {
+        if Instant::now() >= next {
+            course.push((Instant::now(), nodes.used()));
+            next += every;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    course
 }
 
 fn resident(used: &Used) -> [u64; 2] {
     [used[0].resident_bytes, used[1].resident_bytes]
-}
-
-fn times(of: &Histogram<u64>) -> Vec<f64> {
-    PARTS.iter().map(|part| of.value_at_quantile(*part) as f64 / 1e3).collect()
 }
 
 fn run(experiment: &Experiment, options: &Options) -> anyhow::Result<Outcome> {
@@ -132,13 +180,10 @@ fn run(experiment: &Experiment, options: &Options) -> anyhow::Result<Outcome> {
         rows: Vec::new(),
         broken: Vec::new(),
     };
-    let progress = Progress::new(experiment.name, 4);
-    progress.say("over SCTP, as in the report");
-    own(experiment, options, &table, &mut outcome)?;
-    progress.step();
-    progress.say("over TCP, beside jSS7");
-    beside(experiment, options, &mut outcome)?;
-    progress.step();
+    let runs = Runs::of(options);
+    let progress = Progress::new(experiment.name, runs.closed as u64 * 2 + 1);
+    own(experiment, options, &table, &progress, &mut outcome)?;
+    beside(experiment, options, &progress, &mut outcome)?;
     if let Flow::Call(..) = experiment.flow {
         progress.say("calls that stand");
         standing(experiment, options, &mut outcome)?;
@@ -147,12 +192,27 @@ fn run(experiment: &Experiment, options: &Options) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
+/// How often loads run.
+struct Runs {
+    closed: usize,
+    /// At the report's rate: of hours there is one.
+    open: usize,
+}
+
+impl Runs {
+    const fn of(options: &Options) -> Self {
+        match (options.quick, options.plane.full) {
+            (true, _) => Self { closed: 1, open: 1 },
+            (false, true) => Self { closed: RUNS, open: 1 },
+            (false, false) => Self { closed: RUNS, open: RUNS },
+        }
+    }
+}
+
 /// A closed loop, and an open one.
 fn spans(experiment: &Experiment, options: &Options) -> [Span; 2] {
-    let span = |warm, measured| Span {
-        warm: Duration::from_secs(warm),
-        measured: Duration::from_secs(measured),
-    };
+    let seconds = Duration::from_secs;
+    let span = |warm, measured| Span::steady(seconds(warm), seconds(measured));
     // A call has ended once before what is measured begins.
     let pauses = match experiment.flow {
         Flow::Call(answer, release) => (answer + release).as_secs(),
@@ -161,7 +221,11 @@ fn spans(experiment: &Experiment, options: &Options) -> [Span; 2] {
     match (options.quick, options.plane.full) {
         (true, _) => [span(1, 4), span(1 + pauses, 6)],
         (false, false) => [span(5, 20), span(5 + pauses, 60)],
-        (false, true) => [span(60, 60), span(600, 7_200)],
+        // The report's: 10 minutes of ramp, 2 hours, 2 minutes of drain.
+        (false, true) => {
+            let whole = Span { ramp: seconds(600), drain: seconds(120), ..span(0, 7_200) };
+            [span(5, 20), whole]
+        }
     }
 }
 
@@ -170,46 +234,83 @@ fn own(
     experiment: &Experiment,
     options: &Options,
     table: &Table,
+    progress: &Progress,
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
-    let [closed, open] = spans(experiment, options);
-    let nodes = Nodes::start(&options.tandem, Carrier::Sctp)?;
-    let load = |flow, pace, span| Load { flow, pace, span };
-    let most = load(experiment.flow.at_once(), Pace::Window(WINDOW), closed);
-    let most = measure(&nodes, most)?;
-    let paced = measure(&nodes, load(experiment.flow, Pace::PerSecond(experiment.per_s), open))?;
-    drop(nodes);
+    let ([closed, open], runs) = (spans(experiment, options), Runs::of(options));
+    let (mut most, mut paced) = (Vec::new(), Vec::new());
+    for run in 0..runs.closed {
+        progress.say("over SCTP, as in the report");
+        let nodes = Nodes::start(&options.tandem, Carrier::Sctp, Answering::Apart)?;
+        let load = |flow, pace, span| Load { flow, pace, span };
+        let window = load(experiment.flow.at_once(), Pace::Window(WINDOW), closed);
+        most.push(measure(&nodes, window)?);
+        if run < runs.open {
+            let pace = Pace::PerSecond(experiment.per_s);
+            paced.push(measure(&nodes, load(experiment.flow, pace, open))?);
+        }
+        progress.step();
+    }
+    put_own(experiment, table, [&most, &paced], outcome)?;
+    for (what, runs) in [("closed loop", &most), ("the report's rate", &paced)] {
+        runs.iter().for_each(|run| check(what, run, outcome));
+    }
+    Ok(())
+}
+
+/// The report's rows of a closed loop and of the report's rate.
+fn put_own(
+    experiment: &Experiment,
+    table: &Table,
+    [most, paced]: [&[Measured]; 2],
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let failed = |runs: &[Measured]| runs.iter().map(|it| it.found.failed).sum::<u64>();
     let paced_detail = json!({
-        "per_s": paced.found.per_s.round(), "failed": paced.found.failed,
-        "unbegun": paced.found.unbegun, "why": paced.found.why, "asked_per_s": experiment.per_s,
+        "per_s": spread(paced, |it| it.found.per_s).median().round(), "failed": failed(paced),
+        "unbegun": paced.iter().map(|it| it.found.unbegun).sum::<u64>(),
+        "why": paced.iter().find_map(|it| it.found.why.clone()), "asked_per_s": experiment.per_s,
     });
+    let ms = rows::parts(paced, |it| &it.found.sent);
+    let due = rows::parts(paced, |it| &it.found.due);
+    let [p50, .., p99] = ms;
+    let p99_runs = spread(paced, |it| times(&it.found.sent)[ms.len() - 1]);
     let values = [
         (
             "rate",
-            most.found.per_s,
-            json!({ "window": WINDOW, "failed": most.found.failed, "cpu": most.cpu,
+            spread(most, |it| it.found.per_s),
+            json!({ "window": WINDOW, "failed": failed(most),
+                "cpu": most.iter().map(|it| it.cpu).collect::<Vec<_>>(),
                 "note": "a closed loop: calls do not pause, and so many stand as the window has",
-                "ms": times(&most.found.sent) }),
+                "ms": rows::parts(most, |it| &it.found.sent) }),
         ),
-        ("CPU a node", paced.cpu[1], json!({ "nodes": paced.cpu, "load": paced_detail })),
-        ("heap a node", paced.resident[1] as f64 / 1e6, json!({ "nodes": paced.resident })),
+        (
+            "CPU a node",
+            spread(paced, |it| it.cpu[1]),
+            json!({ "nodes": paced.iter().map(|it| it.cpu).collect::<Vec<_>>(),
+                "load": paced_detail }),
+        ),
+        (
+            "heap a node",
+            spread(paced, |it| it.resident[1] as f64 / 1e6),
+            json!({ "nodes": paced.iter().map(|it| it.resident).collect::<Vec<_>>() }),
+        ),
         (
             "response p50/p75/p90/p95/p99",
-            *times(&paced.found.sent).last().unwrap_or(&0.0),
-            json!({
-                "ms": times(&paced.found.sent), "ms_from_due": times(&paced.found.due),
-                "bar": [0.7, 2.0],
-            }),
+            p99_runs,
+            json!({ "ms": ms, "ms_from_due": due, "bar": [P50_BAR, P99_BAR],
+                "over_time": paced.last().map(rows::over_time) }),
         ),
     ];
     anyhow::ensure!(table.rows.len() == values.len(), "{} has other rows", experiment.name);
-    for (scenario, value, detail) in values {
+    for (scenario, value, mut detail) in values {
         let mut row = table.absent(table.row(scenario)?, "");
-        (row.tandem, row.detail) = (Some(value), detail);
+        value.put(&mut detail);
+        (row.tandem, row.detail) = (Some(value.median()), detail);
         outcome.rows.push(row);
     }
-    check("closed loop", &most, outcome);
-    check("the report's rate", &paced, outcome);
+    at_most(outcome, "response p50", "ms", [p50, P50_BAR]);
+    at_most(outcome, "response p99", "ms", [p99, P99_BAR]);
     Ok(())
 }
 
@@ -231,94 +332,60 @@ fn wrongs(found: &Found, heard: &Counts) -> Vec<String> {
     if found.counts.answered == 0 {
         wrongs.push("nothing was answered".to_owned());
     }
-    if found.counts != *heard {
-        wrongs.push(format!("who asks counts {:?}, who answers {heard:?}", found.counts));
+    if found.should_hear != *heard {
+        wrongs.push(format!("who asks counts {:?}, who answers {heard:?}", found.should_hear));
     }
     wrongs
 }
 
-/// Rows over TCP, beside two ends of jSS7 in the same run, which measure as long.
-fn beside(experiment: &Experiment, options: &Options, outcome: &mut Outcome) -> anyhow::Result<()> {
-    let [span, _] = spans(experiment, options);
-    let nodes = Nodes::start(&options.tandem, Carrier::Tcp)?;
-    let flow = experiment.flow.at_once();
-    let most = measure(&nodes, Load { flow, pace: Pace::Window(WINDOW), span })?;
-    let pace = Pace::PerSecond(experiment.per_s);
-    let paced = measure(&nodes, Load { flow, pace, span })?;
-    drop(nodes);
-    let mut peer = |rate: u64| -> Result<Value, String> {
-        let ends = Ends::start(flow.name(), rate, span, WINDOW);
-        let (line, wrongs) = match ends.map_err(|why| format!("{why:#}"))?.load() {
-            Ok(found) => found,
-            Err(why) => (Value::Null, vec![format!("{why:#}")]),
-        };
-        if wrongs.is_empty() {
-            return Ok(line);
+/// Rows beside two ends of jSS7 in the same run, which measure as long: what answers is inside the
+/// gateway, as it is there. M3UA over TCP as jSS7 has it, and over our SCTP.
+fn beside(
+    experiment: &Experiment,
+    options: &Options,
+    progress: &Progress,
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let ([span, _], runs) = (spans(experiment, options), Runs::of(options));
+    let (mut tcp, mut sctp) = (Vec::new(), Vec::new());
+    for _ in 0..runs.closed {
+        progress.say("a service inside, beside jSS7");
+        let peer_most = peer(experiment, 0, span, outcome);
+        let peer_paced = peer(experiment, experiment.per_s as u64, span, outcome);
+        for (carrier, trials) in [(Carrier::Tcp, &mut tcp), (Carrier::Sctp, &mut sctp)] {
+            let nodes = Nodes::start(&options.tandem, carrier, Answering::Inside)?;
+            let flow = experiment.flow.at_once();
+            let most = measure(&nodes, Load { flow, pace: Pace::Window(WINDOW), span })?;
+            let pace = Pace::PerSecond(experiment.per_s);
+            let paced = measure(&nodes, Load { flow, pace, span })?;
+            let (peer_most, peer_paced) = (peer_most.clone(), peer_paced.clone());
+            trials.push(Trial { most, paced, peer_most, peer_paced });
         }
-        outcome.broken.extend(wrongs.iter().map(|wrong| format!("jSS7: {wrong}")));
-        Err(wrongs.join("; "))
-    };
-    let (peer_most, peer_paced) = (peer(0), peer(experiment.per_s as u64));
-    let detail = json!({ "window": WINDOW, "cpu": most.cpu, "failed": most.found.failed });
-    let mut row = row("rate over TCP, without pauses", "dialogues/s", most.found.per_s, detail);
-    beside_rate(&mut row, peer_most, experiment.bar);
-    outcome.rows.push(row);
-    let p99 = *times(&paced.found.due).last().unwrap_or(&0.0);
-    let detail = json!({ "bar": 2.0, "ms": times(&paced.found.due), "cpu": paced.cpu,
-        "failed": paced.found.failed, "per_s": paced.found.per_s });
-    let name = "p99 over TCP at the report's rate, without pauses, from when it was due";
-    let mut row = self::row(name, "ms", p99, detail);
-    beside_paced(&mut row, peer_paced);
-    outcome.rows.push(row);
-    check("over TCP", &most, outcome);
-    check("over TCP at the report's rate", &paced, outcome);
+        progress.step();
+    }
+    for (over, trials) in [("TCP", &tcp), ("SCTP", &sctp)] {
+        let name = format!("rate over {over}, a service inside, without pauses");
+        rows::beside_rate(&name, experiment.bar, trials, outcome);
+        let name = format!("p99 over {over} at the report's rate, without pauses, from when due");
+        rows::beside_paced(&name, P99_BAR, trials, outcome);
+        for trial in trials {
+            check(&format!("over {over}"), &trial.most, outcome);
+            check(&format!("over {over} at the report's rate"), &trial.paced, outcome);
+        }
+    }
     Ok(())
 }
 
-fn row(scenario: &str, unit: &str, tandem: f64, detail: Value) -> Row {
-    let mut row = Row::absent(scenario, unit, None, "");
-    (row.tandem, row.detail) = (Some(tandem), detail);
-    row
-}
-
-/// Puts a number of jSS7's line beside ours, or why there is none; the number.
-fn put_peer(row: &mut Row, line: Result<Value, String>, path: &str) -> Option<f64> {
-    let line = match line {
-        Ok(line) => line,
-        Err(why) => {
-            row.detail["peer"] = why.into();
-            return None;
-        }
+/// jSS7 at a rate; 0 is a closed loop. What does not hold of it breaks the run.
+fn peer(experiment: &Experiment, rate: u64, span: Span, outcome: &mut Outcome) -> Line {
+    let ends = Ends::start(experiment.flow.name(), rate, span, WINDOW);
+    let wrongs = match ends.map_err(|why| format!("{why:#}"))?.load() {
+        Ok((line, wrongs)) if wrongs.is_empty() => return Ok(line),
+        Ok((_, wrongs)) => wrongs,
+        Err(why) => vec![format!("{why:#}")],
     };
-    let value = line.pointer(path).and_then(Value::as_f64).filter(|it| *it > 0.0);
-    row.detail["peer"] = line;
-    let name = "jSS7 8.0.112, its own generator";
-    row.peer = value.map(|value| Peer { name: name.into(), value });
-    value
-}
-
-/// The ratio and whether it is the bar's at least; neither without a peer.
-fn beside_rate(row: &mut Row, line: Result<Value, String>, bar: f64) {
-    row.detail["bar"] = bar.into();
-    let (ours, theirs) = (row.tandem, put_peer(row, line, "/per_s"));
-    if let (Some(ours), Some(theirs)) = (ours, theirs) {
-        row.detail["ratio"] = (ours / theirs).into();
-        row.detail["held"] = (ours >= bar * theirs).into();
-    }
-}
-
-/// Times of a rate that jSS7 does not reach are no peer's.
-fn beside_paced(row: &mut Row, line: Result<Value, String>) {
-    let unbegun = |line: &Value| line.get("unbegun").and_then(Value::as_u64).unwrap_or(0);
-    match line {
-        Ok(line) if unbegun(&line) > 0 => {
-            row.detail["peer"] = line;
-            row.detail["why"] = "jSS7 does not reach the rate here".into();
-        }
-        line => {
-            put_peer(row, line, "/ms/4");
-        }
-    }
+    outcome.broken.extend(wrongs.iter().map(|wrong| format!("jSS7: {wrong}")));
+    Err(wrongs.join("; "))
 }
 
 /// What a call that stands takes in each gateway.
@@ -327,8 +394,8 @@ fn standing(
     options: &Options,
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
-    let nodes = Nodes::start(&options.tandem, Carrier::Sctp)?;
-    let span = Span { warm: Duration::ZERO, measured: Duration::from_secs(300) };
+    let nodes = Nodes::start(&options.tandem, Carrier::Sctp, Answering::Apart)?;
+    let span = Span::steady(Duration::ZERO, Duration::from_secs(300));
     let pace = Pace::Standing(STANDING_BEFORE);
     let few = Load { flow: experiment.flow, pace, span };
     let first = measure(&nodes, few)?;
@@ -347,9 +414,7 @@ fn standing(
         let detail = json!({ "bar": bar, "calls": stand, "octets": [octets(0), octets(1)],
             "resident": all.resident, "failed": all.found.failed });
         outcome.rows.push(row(scenario, unit, value, detail));
-        if value > bar {
-            outcome.broken.push(format!("{scenario}: {value:.0} {unit}, at most {bar:.0}"));
-        }
+        at_most(outcome, scenario, unit, [value, bar]);
     }
     for (what, of, count) in [
         ("the first calls that stand", &first, STANDING_BEFORE),
@@ -368,32 +433,23 @@ fn standing(
 mod tests {
     use super::*;
 
-    fn one(line: Result<Value, String>) -> Row {
-        let mut row = row("rate", "dialogues/s", 60_000.0, json!({}));
-        beside_rate(&mut row, line, 3.0);
-        row
-    }
-
     #[test]
-    fn there_is_no_ratio_without_a_peer() {
-        for line in [Err("no java".to_owned()), Ok(json!({ "per_s": 0 })), Ok(json!({}))] {
-            let row = one(line);
-            assert!(row.detail.get("ratio").is_none() && row.peer.is_none(), "{row:?}");
-        }
-        let row = one(Ok(json!({ "per_s": 30_000 })));
-        let peer = row.peer.as_ref().map(|it| it.value);
-        assert_eq!((&row.detail["ratio"], peer), (&json!(2.0), Some(30_000.0)), "{row:?}");
-        assert_eq!(row.detail["held"], false);
-    }
-
-    #[test]
-    fn times_of_a_rate_that_was_not_reached_are_no_peer_s() {
-        for (unbegun, peer) in [(0, Some(5.0)), (9, None)] {
-            let mut row = row("p99", "ms", 1.0, json!({}));
-            let line = json!({ "unbegun": unbegun, "ms": [1.0, 2.0, 3.0, 4.0, 5.0] });
-            beside_paced(&mut row, Ok(line));
-            assert_eq!(row.peer.map(|it| it.value), peer);
-        }
+    fn response_times_beyond_their_bars_break_a_run() {
+        let report = published::ss7();
+        let table = report.table("map-sri-for-sm").expect("it is published");
+        let experiment =
+            Experiment { name: "map-sri-for-sm", flow: Flow::Routing, per_s: 20_000.0, bar: 3.0 };
+        let broken = |ms: &[u64]| {
+            let mut it = rows::tests::outcome();
+            let runs: Vec<Measured> = ms.iter().map(|ms| rows::tests::measured(1.0, *ms)).collect();
+            put_own(&experiment, table, [&runs, &runs], &mut it).expect("it has these rows");
+            assert_eq!(it.rows.len(), 4);
+            it.broken
+        };
+        assert_eq!(broken(&[0, 0, 9]), Vec::<String>::new(), "the median holds");
+        assert_eq!(broken(&[1]), ["response p50: 1.0 ms, at most 0.700"]);
+        let both = ["response p50: 3.0 ms, at most 0.700", "response p99: 3.0 ms, at most 2.0"];
+        assert_eq!(broken(&[0, 3, 9]), both);
     }
 
     #[test]
@@ -401,7 +457,7 @@ mod tests {
         let counts = Counts { answered: 9, reported: 9, released: 9, wrong: 0 };
         let found = || {
             let mut found = Found::new();
-            found.counts = counts;
+            (found.counts, found.should_hear) = (counts, counts);
             found
         };
         assert_eq!(wrongs(&found(), &counts), Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! The report's two nodes: a gateway at each point code with an application, and what leads from
 //! one to the other.
 
-use super::flow::{Answers, Counts, Heard};
+use super::flow::{Answers, Counts, Heard, subscribers};
 use application::{Address, Program};
 use peers::Usage;
 use report::scratch::Scratch;
@@ -31,11 +31,21 @@ pub(super) enum Carrier {
     Tcp,
 }
 
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answering {
+    /// An application in the lab's process.
+    Apart,
+    /// Services inside the gateway.
+    Inside,
+}
+
 /// Both gateways; they and the application that answers end with it.
 pub(super) struct Nodes {
     near: Site,
     far: Site,
     directory: PathBuf,
+    answering: Answering,
     heard: Arc<Heard>,
     _scratch: Scratch,
 }
@@ -45,25 +55,50 @@ pub(super) type Used = [Usage; 2];
 
 impl Nodes {
     /// Starts them, and waits until dialogues can pass.
-    pub(super) fn start(tandem: &Path, carrier: Carrier) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        tandem: &Path,
+        carrier: Carrier,
+        answering: Answering,
+    ) -> anyhow::Result<Self> {
+        Self::start_with(tandem, carrier, answering, "", &[])
+    }
+
+    /// The same with keys more of who asks, and files that these name.
+    pub(super) fn start_with(
+        tandem: &Path,
+        carrier: Carrier,
+        answering: Answering,
+        near: &str,
+        files: &[(&str, String)],
+    ) -> anyhow::Result<Self> {
         let scratch = Scratch::new("tandem-lab-")?;
         let here = [127, 0, 0, 1].into();
         let port = peers::free_port(here)?;
         let udp = [peers::free_port(here)?, peers::free_port(here)?];
         let start = |name: &str, is_far: bool| -> anyhow::Result<Site> {
             let directory = scratch.path().join(name);
-            std::fs::create_dir(&directory)?;
+            std::fs::create_dir_all(directory.join("var"))?;
+            let own = [(SUBSCRIBERS, subscribers())];
+            for (name, text) in own.iter().chain(files) {
+                std::fs::write(directory.join("var").join(name), text)?;
+            }
             let api = site::address(here, 9_080)?;
             let mut spec = Site::spec(tandem, &directory);
             spec.core = Some(core(is_far));
             let text = SiteFile::new(name, &directory, api);
-            let text = text.with(gateway(is_far, carrier, port, udp)).text();
+            let served = match (is_far, answering) {
+                (false, _) => applications(ASKING),
+                (true, Answering::Apart) => applications(ANSWERING),
+                (true, Answering::Inside) => services(ANSWERING),
+            };
+            let more = if is_far { "" } else { near };
+            let text = text.with(gateway(is_far, carrier, port, udp, more) + &served).text();
             Site::start(&spec, &text, api)
         };
         let (far, near) = (start("far", true)?, start("near", false)?);
-        let directory = scratch.path().to_owned();
-        let nodes = Self { near, far, directory, heard: Arc::default(), _scratch: scratch };
-        for (application, _) in ANSWERING {
+        let (directory, heard) = (scratch.path().to_owned(), Arc::default());
+        let nodes = Self { near, far, directory, answering, heard, _scratch: scratch };
+        for (application, _) in ANSWERING.iter().filter(|_| answering == Answering::Apart) {
             nodes.answer(application);
         }
         nodes.wait()?;
@@ -75,14 +110,45 @@ impl Nodes {
         self.directory.join("near/var/asks.sock")
     }
 
+    /// The one of who asks, and its directory.
+    pub(super) const fn near(&self) -> &Site {
+        &self.near
+    }
+
+    pub(super) fn near_directory(&self) -> PathBuf {
+        self.directory.join("near")
+    }
+
     /// What both have used so far.
     pub(super) fn used(&self) -> Used {
         [self.near.usage(), self.far.usage()]
     }
 
-    /// What who answers has counted so far.
+    /// What who answers has counted so far. Services inside count operations alone, and what they
+    /// answered by an error.
     pub(super) fn heard(&self) -> Counts {
-        self.heard.counts()
+        let counter = |name| self.far.counter(name).unwrap_or_default();
+        match self.answering {
+            Answering::Apart => self.heard.counts(),
+            Answering::Inside => Counts {
+                answered: counter("sgc_operation_asked_there_total"),
+                wrong: counter("sgc_failures_said_here_total"),
+                ..Counts::default()
+            },
+        }
+    }
+
+    /// What who answers should count of what who asks has.
+    pub(super) const fn should_hear(&self, said: Counts) -> Counts {
+        match self.answering {
+            Answering::Apart => said,
+            Answering::Inside => Counts {
+                answered: said.answered + said.reported + said.released,
+                reported: 0,
+                released: 0,
+                wrong: said.wrong,
+            },
+        }
     }
 
     /// An application that answers, until its gateway ends; it shares the core of the gateway.
@@ -146,12 +212,36 @@ pub(super) type Served = (&'static str, u8);
 pub(super) const ASKING: &[Served] = &[(NAME, ASKS)];
 /// Those of who answers: an HLR and a gsmSCF.
 pub(super) const ANSWERING: &[Served] = &[("hlr", 6), ("scf", 146)];
+/// The file of the HLR inside.
+const SUBSCRIBERS: &str = "subscribers.csv";
 
-/// The sections of applications: queues and tables as wide as a load needs.
-pub(super) fn applications(all: &[Served]) -> String {
+/// The subsystems, and how many dialogues there may be.
+fn subsystems(all: &[Served]) -> String {
     let subsystems = all.iter().map(|(name, number)| {
         format!("[[sgc.subsystem]]\nname = \"{name}\"\nnumber = {number}\nuser = \"tcap\"\n")
     });
+    let tcap = "[sgc.tcap]\ndialogues_max = 2000000\ndialogues_per_source_max = 2000000\n";
+    subsystems.chain([tcap.to_owned()]).collect()
+}
+
+/// The same of services inside: an HLR of [`SUBSCRIBERS`], and a gsmSCF that monitors.
+fn services(all: &[Served]) -> String {
+    let service = |name: &str| match name {
+        "hlr" => format!("service = \"hlr\"\nfile = \"{SUBSCRIBERS}\""),
+        _ => "service = \"monitor\"".to_owned(),
+    };
+    let inside = all.iter().map(|(name, _)| {
+        format!(
+            "[[sgc.application]]\nname = \"{name}\"\nsubsystem = \"{name}\"\n{}\n\
+             dialogues_max = 2000000\n",
+            service(name),
+        )
+    });
+    [subsystems(all)].into_iter().chain(inside).collect()
+}
+
+/// The sections of applications: queues and tables as wide as a load needs.
+pub(super) fn applications(all: &[Served]) -> String {
     let listens = all.iter().map(|(name, _)| {
         format!(
             "[[sgc.application]]\nname = \"{name}\"\nsubsystem = \"{name}\"\n\
@@ -159,12 +249,17 @@ pub(super) fn applications(all: &[Served]) -> String {
              queue_octets_max = 67108864\nheld_octets_max = 1073741824\nabsent = \"refused\"\n"
         )
     });
-    let tcap = "[sgc.tcap]\ndialogues_max = 2000000\ndialogues_per_source_max = 2000000\n";
-    subsystems.chain([tcap.to_owned()]).chain(listens).collect()
+    [subsystems(all)].into_iter().chain(listens).collect()
 }
 
 /// The section of a gateway.
-fn gateway(is_far: bool, carrier: Carrier, port: SocketAddr, udp: [SocketAddr; 2]) -> String {
+fn gateway(
+    is_far: bool,
+    carrier: Carrier,
+    port: SocketAddr,
+    udp: [SocketAddr; 2],
+    more: &str,
+) -> String {
     let (own, other) = if is_far { (FAR, NEAR) } else { (NEAR, FAR) };
     let (name, port) = (if is_far { "far" } else { "near" }, port.port());
     let [udp_own, udp_other] = if is_far { [udp[1], udp[0]] } else { udp };
@@ -182,13 +277,12 @@ fn gateway(is_far: bool, carrier: Carrier, port: SocketAddr, udp: [SocketAddr; 2
         Carrier::Sctp if !is_far => format!("{connect}, encapsulation_port = {udp_other}"),
         _ => connect,
     };
-    let applications = applications(if is_far { ANSWERING } else { ASKING });
     format!(
         "\n[[sgc]]\nname = \"{name}\"\npoint_code_format = \"decimal\"\npoint_codes = [\"{own}\"]\n\
-         timers = {{ reconnect_ms = 100 }}\n{top}\n\
+         timers = {{ reconnect_ms = 100 }}\n{top}\n{more}\
          peer = [{{ name = \"other\", role = \"ipsp\", transport = \"{transport}\", \
          addresses = [\"127.0.0.1\"]{connect} }}]\n\
          application_server = [{{ name = \"other\", peers = [\"other\"], routing_context = 10, \
-         destination = [{{ point_code = \"{other}\" }}] }}]\n{sections}\n{applications}"
+         destination = [{{ point_code = \"{other}\" }}] }}]\n{sections}\n"
     )
 }

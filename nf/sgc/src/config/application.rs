@@ -63,8 +63,12 @@ impl Sgc {
         })
     }
 
-    /// Whether instances of an application connect to a shard.
+    /// Whether a shard has dialogues of an application: its instances connect there, or it is a
+    /// service inside, which every shard with dialogues has.
     pub(crate) fn is_at(&self, application: &Application, shard: u16) -> bool {
+        if application.service.is_some() {
+            return self.shards == 1 || shard > 0;
+        }
         !self.serving().listens_at(application, shard).is_empty()
     }
 
@@ -118,6 +122,9 @@ impl Sgc {
         } else if subsystem.dialogues != Dialogues::default() {
             let what = format!("the subsystem `{name}` echoes its dialogues");
             issues.push(Issue::new(at, what, "leave `dialogues` out there"));
+        } else if subsystem.user == SubsystemUser::Sccp && application.service.is_some() {
+            let what = format!("the subsystem `{name}` has no TCAP, which a service inside is on");
+            issues.push(Issue::new(at, what, "set its user = \"tcap\""));
         }
     }
 }

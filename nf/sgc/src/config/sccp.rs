@@ -115,11 +115,20 @@ pub struct Tcap {
     pub dialogues_per_source_max: u32,
     /// How long nothing may be heard or said of a dialogue before it is broken off, milliseconds.
     pub t_idle_ms: u32,
+    /// How long a begin may have waited before it is looked at, milliseconds: one that is older is
+    /// aborted (resourceLimitation), so that under overload what this node can do is done for the
+    /// dialogues that stand. 0 is off.
+    pub begin_delay_max_ms: u32,
 }
 
 impl Default for Tcap {
     fn default() -> Self {
-        Self { dialogues_max: 500_000, dialogues_per_source_max: 100_000, t_idle_ms: 300_000 }
+        Self {
+            dialogues_max: 500_000,
+            dialogues_per_source_max: 100_000,
+            t_idle_ms: 300_000,
+            begin_delay_max_ms: 100,
+        }
     }
 }
 
@@ -203,7 +212,7 @@ pub enum TargetRouting {
 /// A rule for global titles: the one whose digits are the longest beginning of the title holds, of
 /// two as long the one that leaves less open (a digit, some digits, any digit), then the one that
 /// gives more of the other fields, then the later one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
     /// Name, as `tandem ctl gtt` shows it.

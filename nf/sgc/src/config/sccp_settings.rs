@@ -5,8 +5,7 @@ use super::{PointCodeFormat, Sgc};
 use machine::Duration;
 use sccp::codec::{Digits, HOPS_MAX, Indicator, Routing};
 use sccp::{
-    Change, Choice, ConnectionParameters, Parameters, Pattern, Rule, Rules, Selector, Settings,
-    Target,
+    Change, Choice, ConnectionParameters, Parameters, Pattern, Rule, Selector, Settings, Target,
 };
 
 /// What the order of local references is drawn for.
@@ -15,7 +14,8 @@ const ORDER_OF_REFERENCES: u64 = 0x5343_4350;
 impl Sgc {
     /// Whether this node has SCCP.
     pub(crate) fn has_sccp(&self) -> bool {
-        !self.subsystem.is_empty() || !self.translation.is_empty()
+        let has_rules = !self.translation.is_empty() || !self.translation_files.is_empty();
+        has_rules || !self.subsystem.is_empty()
     }
 
     /// What the SCCP node is; of what cannot be read nothing is kept.
@@ -79,20 +79,6 @@ impl Sgc {
     pub(crate) fn share(&self, most: u32) -> u32 {
         let shards = self.shards.saturating_sub(1).max(1);
         most.div_ceil(shards.into())
-    }
-
-    /// The rules; those that cannot be read were refused by the check.
-    pub(crate) fn rules(&self) -> Rules {
-        let format = self.point_code_format;
-        let of = |which: TranslationOf| {
-            let rows = self.translation.iter().filter(move |it| it.of == which);
-            Rules::new(rows.filter_map(|it| it.rule(format)).collect()).unwrap_or_default()
-        };
-        let called = of(TranslationOf::Called);
-        match self.translation.iter().any(|it| it.of == TranslationOf::Calling) {
-            true => called.with_calling(of(TranslationOf::Calling)),
-            false => called,
-        }
     }
 }
 

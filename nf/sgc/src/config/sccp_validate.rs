@@ -1,6 +1,7 @@
 //! What the types of the keys of SCCP and TCAP alone cannot refuse.
 
 use super::Sgc;
+use super::filed::FILES_MAX;
 use super::sccp::{Dialogues, SubsystemUser, TargetRouting, Translation, TranslationOf};
 use config::Issue;
 use m3ua_stack::config::validate_name;
@@ -70,6 +71,7 @@ impl Sgc {
             ("tcap.dialogues_max", t.dialogues_max, 1, 2_000_000),
             ("tcap.dialogues_per_source_max", t.dialogues_per_source_max, 1, 2_000_000),
             ("tcap.t_idle_ms", t.t_idle_ms, 1_000, 86_400_000),
+            ("tcap.begin_delay_max_ms", t.begin_delay_max_ms, 0, 60_000),
         ];
         for (path, value, least, most) in checks {
             if !(least..=most).contains(&value) {
@@ -120,6 +122,10 @@ impl Sgc {
             let what = format!("{} translations", self.translation.len());
             issues.push(Issue::new("translation", what, format!("use {RULES_MAX} or fewer")));
         }
+        if self.translation_files.len() > FILES_MAX {
+            let hint = format!("use {FILES_MAX} or fewer");
+            issues.push(Issue::new("translation_files", "too many files", hint));
+        }
         let mut names = BTreeMap::new();
         for (n, translation) in self.translation.iter().enumerate() {
             let at = format!("translation[{n}]");
@@ -127,6 +133,15 @@ impl Sgc {
             validate_name(&translation.name, is_twice, &at, issues);
             validate_title(translation, &at, issues);
             self.validate_targets(translation, &at, issues);
+        }
+    }
+
+    /// Pushes what is wrong with a rule of a file; paths are its keys.
+    pub(super) fn validate_filed(&self, rule: &Translation, issues: &mut Vec<Issue>) {
+        validate_title(rule, "", issues);
+        self.validate_targets(rule, "", issues);
+        for it in issues {
+            it.path = it.path.trim_start_matches('.').to_owned();
         }
     }
 

@@ -1,17 +1,30 @@
-//! What the configuration means to the M3UA process.
+//! What the configuration means to the M3UA process, and what it needs of the machine.
 
 use super::{ApplicationServer, Destination, Mode, PointCodeFormat, Registration, ServedBy, Sgc};
+use config::need::{NET_RAW, Need, Wanted};
 use m3ua::codec::{NetworkAppearance, PointCode, RoutingContext, TrafficMode};
 use m3ua::{Key, Parameters, ServerSettings, Settings, Side};
 use m3ua_stack::config::PEERS_MAX;
 use machine::Duration;
 
 impl Sgc {
+    /// What the carrier of SCTP, and what the cluster tracks, needs.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Wanted> {
+        let mut needs: Vec<Wanted> =
+            self.sctp.iter().flat_map(|it| it.needs("sctp.carrier")).collect();
+        if self.cluster.as_ref().is_some_and(|it| it.members().asks_gateways()) {
+            let reason = "gateways are asked by raw sockets";
+            needs.push(("cluster.track", Need::Capability(NET_RAW), reason));
+        }
+        needs
+    }
+
     /// A number for what has to be alike at all nodes of a cluster: what they are to the network.
     pub(crate) fn cluster_digest(&self) -> u64 {
         let alike = (
             (&self.point_code_format, &self.point_codes, self.network_appearance),
-            (&self.sccp, &self.tcap, &self.subsystem, &self.translation),
+            (&self.sccp, &self.tcap, &self.subsystem, (&self.translation, self.filed_digest())),
             self.application.iter().map(|it| (&it.name, &it.subsystem)).collect::<Vec<_>>(),
             self.cluster.as_ref().map(|it| (&it.nodes, it.replicate, it.cluster)),
         );

@@ -269,6 +269,115 @@ fn with_refused_the_subsystem_stays_in_service_and_refuses() {
     assert!(came(&mut world, asp).contains(&format!("{:?}", MessageType::End)));
 }
 
+/// The node with the point code 1 goes on with a dialogue, or ends it.
+fn goes_on(world: &mut World, asp: usize, writer: Writer<'_>) {
+    let mut message = Vec::new();
+    writer.write(&mut message, |out| out.invoke(2, None, Code::Local(45), Some(&[0x30, 0])));
+    send(world, asp, message);
+}
+
+#[test]
+fn under_overload_no_dialogue_begins_and_those_that_stand_go_on() {
+    let (mut world, gateway, asp) = site(&SITE.replace(PLACES, "service = \"monitor\""));
+    begin(&mut world, asp, 1);
+    let theirs = {
+        let all = core::mem::take(&mut world.asp_of(asp).received);
+        let message = Message::read(&all[0].payload).unwrap();
+        let unit = Unit::of(&message).unwrap().unwrap();
+        let read = tcap::codec::Message::read(unit.data).unwrap();
+        assert_eq!(read.kind, MessageType::Continue);
+        read.otid.unwrap()
+    };
+    // What comes has waited for longer than a begin may, and not as long as an MSU may.
+    let late = |world: &mut World, delay| {
+        let now = world.now;
+        for shard in &mut world.shards_of(gateway).all {
+            runtime::Function::waited(shard, now, delay);
+        }
+    };
+    late(&mut world, ms(101));
+    begin(&mut world, asp, 2);
+    let all = core::mem::take(&mut world.asp_of(asp).received);
+    let message = Message::read(&all[0].payload).unwrap();
+    let unit = Unit::of(&message).unwrap().unwrap();
+    let read = tcap::codec::Message::read(unit.data).unwrap();
+    let told = (all.len(), read.kind, read.dtid, read.p_abort);
+    let cause = Some(tcap::codec::PAbortCause::ResourceLimitation.number().into());
+    assert_eq!(told, (1, MessageType::Abort, Some(TransactionId::of(2)), cause));
+    goes_on(&mut world, asp, Writer::go_on(TransactionId::of(1), theirs));
+    assert_eq!(came(&mut world, asp), [format!("{:?}", MessageType::Continue)], "it is answered");
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 1);
+    goes_on(&mut world, asp, Writer::end(theirs));
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 0);
+    let mut shed = 0;
+    for shard in &world.shards_of(gateway).all {
+        for (row, reading) in runtime::Function::cells(shard).iter().flat_map(|it| it.samples()) {
+            if let event::Sample::Value(count) = reading
+                && row.name == "tcap_shed_late_total"
+            {
+                shed += count;
+            }
+        }
+    }
+    assert_eq!(shed, 1);
+    late(&mut world, ms(100));
+    begin(&mut world, asp, 3);
+    assert_eq!(came(&mut world, asp), [format!("{:?}", MessageType::Continue)]);
+}
+
+const PLACES: &str = "listen = [\"tcp:127.0.0.1:7700\", \"unix:hlr.sock\"]";
+
+#[test]
+fn a_service_inside_answers_without_a_connection_and_gives_way_to_instances_live() {
+    let inside = SITE.replace(PLACES, "service = \"echo\"");
+    let (mut world, gateway, asp) = site(SITE);
+    assert_eq!(world.alarms(gateway), ABSENT);
+    world.configure(gateway, &inside);
+    world.pass(ms(100));
+    assert_eq!(came(&mut world, asp), ["management 1"], "SSA");
+    assert!(world.alarms(gateway).is_empty());
+    begin(&mut world, asp, 1);
+    assert_eq!(came(&mut world, asp), [format!("{:?}", MessageType::End)]);
+    let begun = world.sum(gateway, "applications", "begun_there");
+    assert_eq!((begun, world.sum(gateway, "applications", "dialogues")), (1, 0));
+    let rows = world.ask(gateway, "applications", &[]);
+    assert_eq!(rows[0]["listens"], serde_json::json!(["inside"]));
+    world.configure(gateway, SITE);
+    world.pass(ms(100));
+    assert_eq!(came(&mut world, asp), ["management 2"], "SSP: no instance is there");
+    assert_eq!(world.alarms(gateway), ABSENT);
+    world.program(program(Spelling::Tagged).doing(Echo));
+    world.pass(ms(100));
+    assert_eq!(came(&mut world, asp), ["management 1"]);
+    world.configure(gateway, &SITE.replace(PLACES, "service = \"monitor\""));
+    world.pass(ms(100));
+    came(&mut world, asp);
+    begin(&mut world, asp, 2);
+    assert_eq!(came(&mut world, asp), [format!("{:?}", MessageType::Continue)], "a reject");
+    assert_eq!(world.sum(gateway, "applications", "dialogues"), 1);
+}
+
+#[test]
+fn a_service_inside_has_what_it_reads_and_nothing_that_instances_have() {
+    let refused = |to: &str| {
+        let mut issues = Vec::new();
+        read(&SITE.replace(PLACES, to)).validate(&mut issues);
+        issues.iter().map(|it| format!("{}: {}", it.path, it.what)).collect::<Vec<_>>()
+    };
+    assert_eq!(refused("service = \"monitor\""), Vec::<String>::new());
+    assert_eq!(refused(""), ["application[0].listen: no instance can connect"]);
+    let lacks = ["application[0].file: the HLR has no subscribers"];
+    assert_eq!(refused("service = \"hlr\""), lacks);
+    let unread = ["application[0].file: this service has no file"];
+    assert_eq!(refused("service = \"echo\"\nfile = \"it.csv\""), unread);
+    let unread = ["application[0].file: nobody reads this file"];
+    assert_eq!(refused("listen = [\"unix:a.sock\"]\nfile = \"it.csv\""), unread);
+    let both = "listen = [\"unix:a.sock\"]\ngroups = [\"a\"]\nservice = \"echo\"";
+    let inside =
+        ["listen", "groups"].map(|it| format!("application[0].{it}: the service is inside"));
+    assert_eq!(refused(both), inside);
+}
+
 #[test]
 fn lines_that_are_no_messages_are_told_and_counted() {
     let (mut world, gateway, _) = site(SITE);

@@ -7,6 +7,7 @@ mod cluster_connections;
 mod cluster_members;
 mod cluster_segments;
 mod clusters;
+mod filed;
 mod metrics;
 #[path = "../../../../stack/sctp/tests/it/namespace/mod.rs"]
 mod namespace;

@@ -182,6 +182,11 @@ impl Transactions {
         self.count(Metric::ShedOfSource);
     }
 
+    /// Counts a dialogue that was refused elsewhere, because its begin had waited too long.
+    pub fn shed_late(&self) {
+        self.count(Metric::ShedLate);
+    }
+
     /// The user will answer an operation of the peer: until it has, another one with the same
     /// identifier is rejected (Q.773 §3.7: duplicate invoke ID). Which operations have answers, the
     /// user alone knows.

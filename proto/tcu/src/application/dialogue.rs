@@ -161,6 +161,10 @@ impl Record {
 impl Application {
     /// Keeps what an instance is told, for who would take the dialogue over.
     pub(super) fn hold(&mut self, dialogue: u64, it: &Indication) {
+        // A service inside is told in this turn.
+        if self.is_inside() {
+            return;
+        }
         let room = self.settings.held_octets_max as usize;
         let Some(record) = self.dialogues.get_mut(&dialogue) else { return };
         let Some(held) = &mut record.held else { return };

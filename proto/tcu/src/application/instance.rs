@@ -72,6 +72,12 @@ impl Instance {
         }
     }
 
+    /// One without a connection.
+    pub(super) fn inside(name: &str) -> Self {
+        let (greets_by, name) = (None, name.to_owned());
+        Self { greets_by, name, ..Self::new(Time::ZERO, false, None) }
+    }
+
     pub(super) fn spelling(&self) -> Spelling {
         self.spelling.unwrap_or(Spelling::Json)
     }
@@ -172,6 +178,7 @@ impl Application {
         self.expire(now, side);
         self.expire_homeless(now);
         self.end_doomed(now, side);
+        self.run_inside(now, side);
     }
 
     fn tick_instance(&mut self, now: Time, id: InstanceId, side: &mut Side<'_>) {
@@ -209,6 +216,7 @@ impl Application {
         let instances = self.instances.values().filter_map(|it| it.deadline(&self.settings));
         let lost = self.orphans.front().into_iter().chain(self.doomed.front());
         let lost = lost.chain(self.homeless.front()).map(|it| it.0);
-        instances.chain(lost).chain(self.connections.deadline()).min()
+        let own = self.connections.deadline().into_iter().chain(self.inside_waits());
+        instances.chain(lost).chain(own).min()
     }
 }

@@ -119,6 +119,7 @@ impl Application {
 
     /// The application is no more: every dialogue of it ends, every instance is told.
     pub fn end(&mut self, now: Time, side: &mut Side<'_>) {
+        self.serve_inside(now, None, side);
         for id in self.instances.keys().copied().collect::<Vec<_>>() {
             self.bye(now, id, "the application is configured no more");
         }

@@ -135,6 +135,7 @@ impl Application {
         }
         self.take_over(now, side);
         self.end_doomed(now, side);
+        self.run_inside(now, side);
     }
 
     /// Nobody has it here: its instance may come, or another one takes it that can.

@@ -97,7 +97,13 @@ impl Application {
         }
     }
 
-    fn asked(&mut self, now: Time, id: InstanceId, request: &Request, side: &mut Side<'_>) {
+    pub(super) fn asked(
+        &mut self,
+        now: Time,
+        id: InstanceId,
+        request: &Request,
+        side: &mut Side<'_>,
+    ) {
         let done = match request {
             Request::State { in_service } => {
                 if let Some(instance) = self.instances.get_mut(&id) {

@@ -5,6 +5,7 @@ mod application;
 mod documentation;
 mod forgetting;
 mod hostile;
+mod inside;
 mod network;
 mod replicas;
 mod spelling;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tcap::{DialogueId, In, Out, Transactions};
 use tcu::{
     Application, Client, ClientEvent, Component, Hello, Indication, InstanceId, Portion, Request,
-    Settings, Side, Speech, Spelling, Status, Wanted, carry_out, indications,
+    Service, Settings, Side, Speech, Spelling, Status, Wanted, carry_out, indications,
 };
 
 pub const SHORT_MESSAGE: &[u8] = crate::values::SHORT_MESSAGE;
@@ -158,6 +158,11 @@ impl World {
 
     pub fn set_settings(&mut self, settings: Settings) {
         self.near(|it, now, side| it.set_settings(now, settings, side));
+    }
+
+    /// A service of the node takes the dialogues, or none does.
+    pub fn serve_inside(&mut self, service: Option<Box<dyn Service + Send>>) {
+        self.near(|it, now, side| it.serve_inside(now, service, side));
     }
 
     /// Its connection breaks.

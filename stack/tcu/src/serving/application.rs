@@ -9,6 +9,8 @@ use sccp::codec::Digits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
+use tcu::{Echo, Hlr, Monitor, Service, Subscribers};
 
 /// What becomes of the subsystem while no instance is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +21,19 @@ pub enum Absent {
     Prohibited,
     /// It stays in service, and each dialogue that begins is refused.
     Refused,
+}
+
+/// A service of the gateway itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Inside {
+    /// Ends each dialogue that begins, each operation with its argument as its result.
+    Echo,
+    /// An HLR whose subscribers are those of `file`: sendRoutingInfoForSM and sendRoutingInfo, in
+    /// version 3 of their contexts.
+    Hlr,
+    /// A gsmSCF that lets calls go on, and monitors their answer and their release.
+    Monitor,
 }
 
 /// Keys and trust of TLS; files are PEM, relative to the site's directory.
@@ -56,7 +71,20 @@ pub struct Application {
     /// Where instances connect: `unix:hlr.sock`, relative to the site's directory, its owner's
     /// alone; `tcp:127.0.0.1:7700`; `tls:192.0.2.1:7701`. Beyond this machine a key or a
     /// certificate has to be proved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listen: Vec<String>,
+    /// In the place of instances, a service inside this node: `hlr`, `monitor` or `echo`. No
+    /// connection is between it and TCAP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Inside>,
+    /// The subscribers of `service = "hlr"`: a file of comma-separated values in the site's
+    /// directory, whose first line names its columns: `msisdn,imsi,msc,msrn`. It is read again with
+    /// every commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Those of that file.
+    #[serde(skip)]
+    pub subscribers: Arc<Subscribers>,
     /// File with keys, one a line, in the site's directory and its owner's alone: who connects by
     /// TCP or TLS proves with each greeting that it has one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,6 +193,16 @@ impl Application {
     /// The paths of its Unix sockets as they are written.
     pub fn unix_paths(&self) -> impl Iterator<Item = &str> {
         self.listen.iter().filter_map(|it| it.strip_prefix(UNIX))
+    }
+
+    /// The service that it has inside the gateway.
+    #[must_use]
+    pub fn inside(&self) -> Option<Box<dyn Service + Send>> {
+        Some(match self.service? {
+            Inside::Echo => Box::new(Echo),
+            Inside::Hlr => Box::new(Hlr::new(Arc::clone(&self.subscribers))),
+            Inside::Monitor => Box::new(Monitor),
+        })
     }
 
     /// What its end at the gateway is.

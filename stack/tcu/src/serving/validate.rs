@@ -1,6 +1,6 @@
 //! What the types alone cannot refuse of an application.
 
-use super::{Application, INSTANCES_MAX, Place, UNIX};
+use super::{Application, INSTANCES_MAX, Inside, Place, UNIX};
 use config::Issue;
 use runtime::{Address, Transport};
 use sccp::codec::Digits;
@@ -14,9 +14,40 @@ impl Application {
             let at = format!("{at}.listen[{n}]");
             self.validate_place(text, &at, places, issues);
         }
-        if self.listen.is_empty() {
+        if self.listen.is_empty() && self.service.is_none() {
             let what = "no instance can connect";
             issues.push(Issue::new(format!("{at}.listen"), what, "write \"unix:NAME.sock\""));
+        }
+        self.validate_inside(at, issues);
+    }
+
+    /// What instances alone have, a service inside has not; an HLR has its file.
+    fn validate_inside(&self, at: &str, issues: &mut Vec<Issue>) {
+        let Some(service) = self.service else {
+            if self.file.is_some() {
+                let hint = "add service = \"hlr\"";
+                issues.push(Issue::new(format!("{at}.file"), "nobody reads this file", hint));
+            }
+            return;
+        };
+        for (key, is_there) in
+            [("listen", !self.listen.is_empty()), ("groups", !self.groups.is_empty())]
+        {
+            if is_there {
+                let hint = format!("leave it or `service` out: {key} is of instances");
+                issues.push(Issue::new(format!("{at}.{key}"), "the service is inside", hint));
+            }
+        }
+        match (service, &self.file) {
+            (Inside::Hlr, None) => {
+                let hint = "add file = \"subscribers.csv\"";
+                issues.push(Issue::new(format!("{at}.file"), "the HLR has no subscribers", hint));
+            }
+            (Inside::Echo | Inside::Monitor, Some(_)) => {
+                let hint = "leave it out: `hlr` has one";
+                issues.push(Issue::new(format!("{at}.file"), "this service has no file", hint));
+            }
+            _ => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::site_text;
 use client::{Client, Exit, Output, output, query, segment};
-use config::{Issue, keys};
+use config::Issue;
 use pcap::Payload;
 use screening::config::RuleFile;
 use screening_stack::{Compiled, Recorded, RuleSet, Trial};
@@ -11,10 +11,8 @@ use sgc::config::Sgc;
 use show::sgc as listings;
 use std::path::{Path, PathBuf};
 
-use super::Kind as _;
+use super::{Kind as _, files};
 
-/// Octets of a file of rules, at most.
-const FILE_OCTETS_MAX: u64 = 256 << 20;
 /// Files of recorded messages are read in pieces of so many trails.
 const TRAILS_MAX: usize = 1_000;
 
@@ -62,14 +60,7 @@ fn number(place: &str) -> Option<usize> {
 }
 
 fn read(directory: &Path, name: &str) -> Result<RuleFile, (String, String)> {
-    let path = keys::located(directory, name);
-    let shown = path.display();
-    let unread = |error: String| (format!("{shown}: {error}"), "name a file of rules".to_owned());
-    let size = std::fs::metadata(&path).map_err(|error| unread(error.to_string()))?.len();
-    if size > FILE_OCTETS_MAX {
-        return Err((format!("{shown} has {size} octets"), "use 256 MiB at most".to_owned()));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| unread(error.to_string()))?;
+    let (shown, text) = files::text(directory, name, "name a file of rules")?;
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(0, |at| text[..at.start.min(text.len())].lines().count());
         (format!("{shown}, line {line}: {}", error.message()), String::new())

@@ -8,6 +8,7 @@
 mod asp;
 mod esp;
 mod guest;
+mod msc;
 mod programs;
 mod sccp;
 mod sccp_node;

@@ -26,22 +26,23 @@ cs7 instance 0
 ";
 
 /// osmo-stp; it ends with it.
-struct Network {
+pub struct Network {
     _stp: Talk,
 }
 
 static NETWORK: LazyLock<Mutex<Network>> = LazyLock::new(|| Mutex::new(Network::start()));
 
 /// It is one test's at a time.
-fn network() -> MutexGuard<'static, Network> {
+pub fn network() -> MutexGuard<'static, Network> {
     NETWORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn program(name: &str, words: &str) -> Talk {
+pub fn program(name: &str, words: &str) -> Talk {
     let words = words.replace("PORT", &PORT.to_string());
     let words = words.replace("ADDRESS", &GUEST_ADDRESSES[0].to_string());
     guest().run(&format!("cat >/tmp/{name}.cfg <<'END'\n{words}\nEND")).unwrap();
-    guest().talk(&format!("{name} -c /tmp/{name}.cfg")).unwrap()
+    // Their files stand where they start.
+    guest().talk(&format!("sh -c 'cd /tmp; exec {name} -c {name}.cfg'")).unwrap()
 }
 
 #[track_caller]
@@ -62,7 +63,7 @@ impl Network {
     }
 
     /// A node of ours, active at osmo-stp.
-    fn node(&self, point_code: u32, concerned: u32) -> Sccp {
+    pub fn node(&self, point_code: u32, concerned: u32) -> Sccp {
         let mut it = Sccp::new(point_code, concerned);
         it.asp.associate(PORT);
         run(&mut [&mut it], "it is active", |nodes| nodes[0].asp.is_active());

@@ -208,7 +208,12 @@ impl World {
 
     /// Another section for a gateway.
     pub fn configure(&mut self, id: usize, text: &str) {
-        let config = Arc::new(Sgc { shards: self.shards, ..checked(text) });
+        self.configure_section(id, checked(text));
+    }
+
+    /// The same with a section that is more than its text.
+    pub fn configure_section(&mut self, id: usize, section: Sgc) {
+        let config = Arc::new(Sgc { shards: self.shards, ..section });
         let now = self.now;
         let mut out = core::mem::take(&mut self.out);
         self.shards_of(id).configure(now, config, &mut out);

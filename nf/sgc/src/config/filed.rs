@@ -1,0 +1,296 @@
+//! Files of rules for global titles: comma-separated values, a line a rule, for more of them than a
+//! site file should have.
+//!
+//! A million of them are kept as the text that they were read from, and what each title is looked
+//! up by is made where the files are read: a shard takes another set of rules by its pointer.
+
+use super::Sgc;
+use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf, TranslationTarget};
+use config::Issue;
+use sccp::codec::{Digits, Title};
+use sccp::{Pattern, RULES_MAX, Rules};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Files at most.
+pub(crate) const FILES_MAX: usize = 64;
+/// Lines that are told of one file, at most.
+const TOLD_MAX: usize = 20;
+const HINT: &str = "the first line names the columns: digits,targets and other keys of a \
+    translation; a target is POINT-CODE/SUBSYSTEM, with *WEIGHT or :title behind it";
+
+/// How a cell is put into a rule; whether it can be.
+type Put = fn(&mut Translation, &str) -> bool;
+
+/// The columns.
+const COLUMNS: &[(&str, Put)] = &[
+    ("name", |it, text| {
+        text.clone_into(&mut it.name);
+        !text.is_empty()
+    }),
+    ("of", |it, text| {
+        it.of = if text == "calling" { TranslationOf::Calling } else { TranslationOf::Called };
+        matches!(text, "called" | "calling")
+    }),
+    ("digits", |it, text| {
+        text.clone_into(&mut it.digits);
+        true
+    }),
+    ("indicator", |it, text| put(&mut it.indicator, text)),
+    ("translation_type", |it, text| put(&mut it.translation_type, text)),
+    ("numbering_plan", |it, text| put(&mut it.numbering_plan, text)),
+    ("nature_of_address", |it, text| put(&mut it.nature_of_address, text)),
+    ("encoding_scheme", |it, text| put(&mut it.encoding_scheme, text)),
+    ("strip", |it, text| text.parse().map(|number| it.strip = number).is_ok()),
+    ("prepend", |it, text| {
+        text.clone_into(&mut it.prepend);
+        true
+    }),
+    ("new_translation_type", |it, text| put(&mut it.new_translation_type, text)),
+    ("new_numbering_plan", |it, text| put(&mut it.new_numbering_plan, text)),
+    ("new_nature_of_address", |it, text| put(&mut it.new_nature_of_address, text)),
+    ("choice", |it, text| {
+        it.choice = if text == "share" { TargetChoice::Share } else { TargetChoice::Backup };
+        matches!(text, "backup" | "share")
+    }),
+    ("targets", |it, text| {
+        let targets: Option<Vec<_>> = text.split_ascii_whitespace().map(target).collect();
+        targets.map(|targets| it.target = targets).is_some()
+    }),
+];
+
+fn put(into: &mut Option<u8>, text: &str) -> bool {
+    text.parse().map(|number| *into = Some(number)).is_ok()
+}
+
+/// A target as a line has it: `2-100-3/6*2`, `here/8`, `2-100-4:title`.
+fn target(text: &str) -> Option<TranslationTarget> {
+    let (text, routing) = match text.strip_suffix(":title") {
+        Some(text) => (text, TargetRouting::Title),
+        None => (text, TargetRouting::Subsystem),
+    };
+    let (text, weight) = match text.split_once('*') {
+        Some((text, weight)) => (text, weight.parse().ok()?),
+        None => (text, 1),
+    };
+    let (place, subsystem) = match text.split_once('/') {
+        Some((place, subsystem)) => (place, Some(subsystem.parse().ok()?)),
+        None => (text, None),
+    };
+    let point_code = (place != "here").then(|| place.to_owned());
+    Some(TranslationTarget { point_code, subsystem, routing, weight })
+}
+
+/// A file, and the columns that its first line names, as places in [`COLUMNS`].
+#[derive(Debug)]
+struct File {
+    name: String,
+    columns: Vec<usize>,
+    text: String,
+}
+
+/// A rule of a file: what titles are held against, and where its line is.
+#[derive(Debug)]
+struct Line {
+    pattern: Pattern,
+    of: TranslationOf,
+    file: u32,
+    number: u32,
+    begin: u32,
+}
+
+/// The rules of all files, as they were read.
+#[derive(Debug, Default)]
+struct Lines {
+    files: Vec<File>,
+    lines: Vec<Line>,
+}
+
+/// The rules of files, and what all rules of a section became.
+#[derive(Debug, Clone, Default)]
+pub struct Filed {
+    all: Arc<Lines>,
+    pub(crate) compiled: Option<Arc<Rules>>,
+}
+
+impl PartialEq for Filed {
+    fn eq(&self, other: &Self) -> bool {
+        let (own, others) = (&self.all.files, &other.all.files);
+        Arc::ptr_eq(&self.all, &other.all)
+            || own.len() == others.len()
+                && own.iter().zip(others).all(|(a, b)| a.name == b.name && a.text == b.text)
+    }
+}
+
+impl File {
+    fn new(name: String, text: String) -> Result<Self, String> {
+        let head = text.lines().next().unwrap_or_default();
+        let place = |name: &str| {
+            let place = COLUMNS.iter().position(|it| it.0 == name.trim());
+            place.ok_or_else(|| format!("line 1: there is no column `{}`", name.trim()))
+        };
+        let columns = head.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
+        let has = |name: &str| columns.iter().any(|it| COLUMNS[*it].0 == name);
+        match has("digits") {
+            true => Ok(Self { name, columns, text }),
+            false => Err("line 1: there is no column `digits`".into()),
+        }
+    }
+
+    /// The rule of a line.
+    fn rule(&self, number: u32, line: &str) -> Result<Translation, String> {
+        let mut it = Translation { name: format!("{}:{number}", self.name), ..Default::default() };
+        let mut cells = line.trim_end().split(',');
+        for (name, put) in self.columns.iter().map(|it| COLUMNS[*it]) {
+            let cell = cells.next().ok_or_else(|| format!("`{name}` is missing"))?.trim();
+            if !cell.is_empty() && !put(&mut it, cell) {
+                return Err(format!("{name}: `{cell}` cannot be read"));
+            }
+        }
+        match cells.next() {
+            Some(cell) => Err(format!("`{cell}` is in no column")),
+            None => Ok(it),
+        }
+    }
+}
+
+impl Lines {
+    /// The rule of a line, which could be read once.
+    fn row(&self, line: &Line) -> Translation {
+        let file = self.files.get(line.file as usize);
+        let text = file.and_then(|it| it.text.get(line.begin as usize..)?.lines().next());
+        let row = file.zip(text).and_then(|(file, text)| file.rule(line.number, text).ok());
+        row.unwrap_or_default()
+    }
+}
+
+impl Sgc {
+    /// Takes the texts of `translation_files`, in order, and makes of all rules what titles are
+    /// looked up by. What is wrong with lines comes back; then nothing of the files is kept.
+    pub fn take_rules(&mut self, texts: Vec<(String, String)>) -> Vec<Issue> {
+        let (mut all, mut issues) = (Lines::default(), Vec::new());
+        for (n, (name, text)) in texts.into_iter().enumerate() {
+            let at = format!("translation_files[{n}]");
+            let shown = name.clone();
+            let file = match File::new(name, text) {
+                Ok(file) => file,
+                Err(what) => {
+                    issues.push(Issue::new(at, format!("{shown}, {what}"), HINT));
+                    continue;
+                }
+            };
+            self.read_lines(&file, n, &mut all.lines, &mut issues);
+            all.files.push(file);
+        }
+        if self.translation.len() + all.lines.len() > RULES_MAX {
+            let what = format!("{} translations", self.translation.len() + all.lines.len());
+            let hint = format!("use {RULES_MAX} or fewer");
+            issues.push(Issue::new("translation_files", what, hint));
+        }
+        if issues.is_empty() {
+            self.filed = Filed { all: Arc::new(all), compiled: None };
+            self.compile(&mut issues);
+        }
+        issues
+    }
+
+    fn read_lines(&self, file: &File, n: usize, into: &mut Vec<Line>, issues: &mut Vec<Issue>) {
+        let at = format!("translation_files[{n}]");
+        let (mut begin, mut wrong) = (0, 0);
+        for (line, text) in file.text.split_inclusive('\n').enumerate() {
+            let (number, first) = (line + 1, begin);
+            begin += text.len();
+            if line == 0 || text.trim().is_empty() {
+                continue;
+            }
+            let mut faults = Vec::new();
+            let number_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+            let read = file.rule(number_of(number), text).map_err(|what| (what, HINT.to_owned()));
+            let read = read.and_then(|rule| {
+                self.validate_filed(&rule, &mut faults);
+                match faults.into_iter().next() {
+                    None => Ok(rule),
+                    Some(it) => Err((format!("{}: {}", it.path, it.what), it.hint)),
+                }
+            });
+            match read.map(|rule| (Pattern::parse(&rule.digits), rule.of)) {
+                Ok((Some(pattern), of)) => {
+                    let (file, begin) = (number_of(n), number_of(first));
+                    into.push(Line { pattern, of, file, number: number_of(number), begin });
+                }
+                Ok((None, _)) => wrong += 1,
+                Err((what, hint)) => {
+                    wrong += 1;
+                    if wrong <= TOLD_MAX {
+                        let what = format!("{}, line {number}: {what}", file.name);
+                        issues.push(Issue::new(at.clone(), what, hint));
+                    }
+                }
+            }
+        }
+        if wrong > TOLD_MAX {
+            let what = format!("{}: {} more lines cannot be used", file.name, wrong - TOLD_MAX);
+            issues.push(Issue::new(at, what, HINT));
+        }
+    }
+
+    /// Makes what titles are looked up by.
+    fn compile(&mut self, issues: &mut Vec<Issue>) {
+        let format = self.point_code_format;
+        let of = |which: TranslationOf| {
+            let rows = self.translations().filter(|it| it.of == which);
+            Rules::new(rows.filter_map(|it| it.rule(format)).collect())
+        };
+        let is_calling = self.translations().any(|it| it.of == TranslationOf::Calling);
+        let calling = is_calling.then(|| of(TranslationOf::Calling)).transpose();
+        match (of(TranslationOf::Called), calling) {
+            (Ok(called), Ok(None)) => self.filed.compiled = Some(Arc::new(called)),
+            (Ok(called), Ok(Some(calling))) => {
+                self.filed.compiled = Some(Arc::new(called.with_calling(calling)));
+            }
+            (Err(_), _) | (_, Err(_)) => {
+                let what = "patterns with choices are too many, or of too many kinds";
+                let hint = "let `?` and the ends of ranges stand in the same places";
+                issues.push(Issue::new("translation_files", what, hint));
+            }
+        }
+    }
+
+    /// All rules: those of the section, then those of its files.
+    pub(crate) fn translations(&self) -> impl Iterator<Item = Cow<'_, Translation>> {
+        let filed = self.filed.all.lines.iter().map(|it| Cow::Owned(self.filed.all.row(it)));
+        self.translation.iter().map(Cow::Borrowed).chain(filed)
+    }
+
+    /// Those of files that are of one kind, and whose digits a title begins with, with their
+    /// places behind the rules of the section.
+    pub(crate) fn filed_beginning(
+        &self,
+        of: TranslationOf,
+        title: &Title,
+    ) -> impl Iterator<Item = (usize, Cow<'_, Translation>)> + use<'_> {
+        let (digits, first): (Digits, usize) = (title.digits, self.translation.len());
+        let lines = self.filed.all.lines.iter().enumerate();
+        let found = lines.filter(move |it| it.1.of == of && it.1.pattern.matches(&digits));
+        found.map(move |(at, it)| (first + at, Cow::Owned(self.filed.all.row(it))))
+    }
+
+    /// What titles are looked up by.
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        match &self.filed.compiled {
+            Some(rules) => Arc::clone(rules),
+            // In a simulation nobody has read files.
+            None => {
+                let mut own = self.clone();
+                own.compile(&mut Vec::new());
+                own.filed.compiled.unwrap_or_default()
+            }
+        }
+    }
+
+    /// A number for the texts of files: nodes of a cluster have the same ones.
+    pub(crate) fn filed_digest(&self) -> u64 {
+        let texts = self.filed.all.files.iter().map(|it| it.text.as_bytes());
+        texts.fold(0, machine::identity::hash_combine)
+    }
+}
