@@ -154,9 +154,7 @@ impl Io {
         }
         connection.look_at = None;
         match connection.phase {
-            Phase::Connecting => {
-                self.fail(now, id, "the connection attempt took too long");
-            }
+            Phase::Connecting => self.unanswered(now, id),
             Phase::Shaking => {} // the handshake thread has its own time
             Phase::Closing => {
                 let patience = if connection.waiting() > 0 { limits.stall_timeout } else { LINGER };

@@ -3,6 +3,7 @@
 use bgp::codec::RefreshKind;
 use bgp::family::{Family, FamilySet};
 use bgp::{Cause, Negotiated};
+use crate::refusals::Refusal;
 use core::net::IpAddr;
 use rib::{Neighbour, PeerId};
 use runtime::Flow;
@@ -18,6 +19,8 @@ pub enum In<'a> {
     Octets(&'a Flow, &'a [u8]),
     /// The kernel took octets of it, the first number; those of the second still wait.
     Written(&'a Flow, u64, u64),
+    /// Somebody tries to connect from that address, and what carries connections did not let him.
+    Refused(IpAddr, Refusal),
 }
 
 /// What the owner of the routes is to do, in this order.
