@@ -113,6 +113,8 @@ pub enum Out {
 pub struct Standing {
     /// Its role.
     pub role: Role,
+    /// Since when it serves, if it does.
+    pub active_since: Option<Time>,
     /// The epoch it knows.
     pub epoch: u64,
     /// Whether the peer was heard within `detect`.
@@ -251,6 +253,7 @@ impl Pair {
         let is_active = self.election.role == Role::Active;
         Standing {
             role: self.election.role,
+            active_since: is_active.then_some(self.election.active_since),
             epoch: self.election.epoch,
             is_peer_alive: peer.is_some(),
             was_peer_heard: self.election.peer.is_some(),
