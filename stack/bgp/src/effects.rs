@@ -1,9 +1,9 @@
 //! What a speaker is told of its connections, and what its owner is to do.
 
+use crate::refusals::Refusal;
 use bgp::codec::RefreshKind;
 use bgp::family::{Family, FamilySet};
 use bgp::{Cause, Negotiated};
-use crate::refusals::Refusal;
 use core::net::IpAddr;
 use rib::{Neighbour, PeerId};
 use runtime::Flow;

@@ -179,7 +179,8 @@ impl Pe {
                     peer.is_some_and(|peer| super::network((peer, length)) == (network, length))
                 })
         };
-        let near = self.interface.iter().position(leads_there).map(|n| format!("interface[{n}].mpls"));
+        let near =
+            self.interface.iter().position(leads_there).map(|n| format!("interface[{n}].mpls"));
         let what = "packets of VPNs come with labels, and no interface of the core takes such: what \
                     other edges send to the routing tables with `rd` is dropped";
         let hint = "set `mpls = true` where the other edges are, or add those interfaces to \

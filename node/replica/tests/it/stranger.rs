@@ -75,10 +75,7 @@ fn a_node_with_a_wrong_peer_says_within_seconds_that_it_is_active_alone_and_who_
         node
     };
     let wrong = SocketAddr::from(([127, 0, 0, 9], ports[1]));
-    let nodes = [
-        start("a", 0, wrong),
-        start("b", 1, SocketAddr::from(([127, 0, 0, 1], ports[0]))),
-    ];
+    let nodes = [start("a", 0, wrong), start("b", 1, SocketAddr::from(([127, 0, 0, 1], ports[0])))];
     let began = Instant::now();
     let lost = |node: &Node| {
         let mut all = node.alarms().into_iter();

@@ -93,9 +93,7 @@ fn the_first_packets_to_a_neighbour_are_held_and_those_too_many_are_counted() {
     assert_eq!(world.dropped()["neighbour asked for already"], 2);
     world.send(1, &ethernet(1, 0x0806, &arp(2, [10, 0, 2, 50], [10, 0, 2, 1])));
     let out = world.tick();
-    let lengths = |left: &[Left]| {
-        left.iter().map(|it| it.sent[0].1.len()).collect::<Vec<_>>()
-    };
+    let lengths = |left: &[Left]| left.iter().map(|it| it.sent[0].1.len()).collect::<Vec<_>>();
     let first = lengths(&released(&mut world, &out));
     assert_eq!(first.len(), 8);
     assert!(first.is_sorted_by(|a, b| a < b), "{first:?}");

@@ -164,7 +164,8 @@ impl Instance {
         }
         let tlvs = HelloTlvs::read(pdu).map_err(|_| Discard::Malformed)?;
         let is_lan = self.circuits.get(&from.0).is_some_and(Circuit::is_lan);
-        let is_padded = pdu.tlvs().map_while(Result::ok).any(|tlv| tlv.kind() == Some(TlvKind::Padding));
+        let is_padded =
+            pdu.tlvs().map_while(Result::ok).any(|tlv| tlv.kind() == Some(TlvKind::Padding));
         let padded = if is_padded { machine::narrow::index(pdu.octets.len()) } else { 0 };
         let heard = Heard { circuit: from.0, source: from.1, hello, tlvs, padded };
         match (hello.kind, pdu.kind.level()) {

@@ -226,7 +226,8 @@ impl Tables<'_> {
     pub(super) fn show_summary(&mut self, now: Time) -> Vec<BgpSummaryRow> {
         self.speaker.forget_expired(now);
         let told = self.routes_announced();
-        let there = self.speaker.peers().iter().map(|(id, peer)| self.summary(now, (id, peer), &told));
+        let there =
+            self.speaker.peers().iter().map(|(id, peer)| self.summary(now, (id, peer), &told));
         let mut rows: Vec<_> = there.chain(self.speaker.away().map(|it| self.away(it))).collect();
         rows.sort_by_cached_key(|row| row.address.parse::<IpAddr>().ok());
         rows

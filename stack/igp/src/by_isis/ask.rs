@@ -190,7 +190,8 @@ impl IsisRouter {
         }
         let router = ask.params.get("router");
         let mut found = Vec::new();
-        for level in self.levels().filter(|it| area.is_none_or(|of| of == Levels::from(*it).name())) {
+        for level in self.levels().filter(|it| area.is_none_or(|of| of == Levels::from(*it).name()))
+        {
             let all = self.instance.database(level, now).into_iter();
             found.extend(all.map(|it| (level, it)).filter(|(_, it)| {
                 let system = it.id.node.system;

@@ -264,8 +264,10 @@ fn what_frr_says_otherwise_is_the_reason_why_it_is_no_neighbour() {
     loop {
         let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let rows = scene.rows(&["igp", "neighbours"]);
-        let rows: Vec<[String; 3]> =
-            rows.iter().map(|row| ["interface", "state", "why"].map(|key| text(row, key))).collect();
+        let rows: Vec<[String; 3]> = rows
+            .iter()
+            .map(|row| ["interface", "state", "why"].map(|key| text(row, key)))
+            .collect();
         if rows == wanted {
             break;
         }
