@@ -137,7 +137,8 @@ questions! {
     Ask "plane/graph" [] -> Vec<GraphNodeRow>,
         |it, asked| Ok(graph(&it.reports(asked.asker, false)));
     /// What is lost and why, the most first.
-    Ask "plane/drops" [] -> Vec<DropRow>, |it, asked| Ok(drops(&it.reports(asked.asker, false), it));
+    Ask "plane/drops" [] -> Vec<DropRow>,
+        |it, asked| Ok(drops(&it.reports(asked.asker, false), it));
     /// The ports and what they count.
     Ask "plane/ports" [] -> Vec<PlanePortRow>,
         |it, asked| Ok(ports(&it.reports(asked.asker, false), it));
@@ -219,8 +220,8 @@ fn graph(reports: &[Report]) -> Vec<GraphNodeRow> {
     rows.collect()
 }
 
-/// Whether a packet that a node ends is lost: what is for the router itself is not, nor what is held
-/// until a neighbour has answered.
+/// Whether a packet that a node ends is lost: what is for the router itself is not, nor what is
+/// held until a neighbour has answered.
 fn is_lost(reason: &str) -> bool {
     let is_taken = reason.ends_with("packet held") || reason.ends_with("answered");
     !is_taken && !matches!(reason, "arp heard" | "nd heard")

@@ -181,8 +181,8 @@ impl Pe {
         };
         let near =
             self.interface.iter().position(leads_there).map(|n| format!("interface[{n}].mpls"));
-        let what = "packets of VPNs come with labels, and no interface of the core takes such: what \
-                    other edges send to the routing tables with `rd` is dropped";
+        let what = "packets of VPNs come with labels, and no interface of the core takes any: \
+                    what other edges send to the routing tables with `rd` is dropped";
         let hint = "set `mpls = true` where the other edges are, or add those interfaces to \
                     `[pe.ldp]`";
         let at = near.unwrap_or_else(|| format!("bgp.{at}.families"));

@@ -84,8 +84,8 @@ fn a_node_with_a_wrong_peer_says_within_seconds_that_it_is_active_alone_and_who_
     until("both say it", || nodes.iter().all(|node| lost(node).is_some()));
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let text = lost(&nodes[0]).expect("it stands").text;
-    let alone = "was never heard: this node is active alone, and without an arbiter that one may be \
-                 as well";
+    let alone = "was never heard: this node is active alone, and without an arbiter that one may \
+                 be as well";
     let stranger = "datagrams come here from 127.0.0.2, which is not `peer`";
     assert_eq!(text, format!("the other node, {wrong} (`peer`), {alone}; {stranger}"));
     assert!(nodes.iter().all(|it| it.standing().role == Role::Active));
