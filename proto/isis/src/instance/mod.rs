@@ -336,8 +336,10 @@ impl Instance {
         it.sender(level, from.1).ok_or(Discard::Neighbour)?;
         let authentication = &self.settings.authentication[level.at()];
         let is_proven = authentication.verify(pdu.octets, pdu.tlvs_at(), pdu.kind.is_lsp());
-        let there = Means::of(pdu);
-        let refused = (!is_proven).then(|| (there, authentication.means(there)));
+        let refused = (!is_proven).then(|| {
+            let there = Means::of(pdu);
+            (there, authentication.means(there))
+        });
         it.note_database(now, (level, from.1), pdu, refused);
         if !is_proven {
             return Err(Discard::Authentication);

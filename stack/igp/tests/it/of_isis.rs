@@ -232,7 +232,7 @@ fn a_system_with_the_id_of_another_one_is_no_neighbour_and_says_why() {
     let isis = Some((section.into(), Default::default()));
     let sections = igp::Sections { isis, ..Default::default() };
     world.with(1, |it, out| it.configure(now, &sections, &around, out));
-    world.run(SECOND * 30);
+    world.run(SECOND * 60);
     for router in 0..2 {
         assert_eq!(world.alarms(router), ["igp-duplicate-router-id"]);
         assert_eq!(world.states(router), refused());
