@@ -23,6 +23,8 @@ pub(crate) enum Due {
     Connection(ConnId),
     Accept(PortId),
     Read(ConnId),
+    /// Listening ports whose far ends must sign: what the kernel has dropped is looked at.
+    Unproven,
 }
 
 impl Io {
@@ -111,6 +113,7 @@ impl Io {
                 Due::Accept(id) => self.resume_accept(id),
                 Due::Read(id) => self.resume_read(id),
                 Due::Connection(id) => self.expire_connection(now, id),
+                Due::Unproven => self.look_for_unproven(now),
             }
         }
         self.streams.due = due;

@@ -149,6 +149,10 @@ pub(crate) fn arm_connecting(
 /// What a connection attempt that nobody answered is told of, where a key is asked for.
 const UNSIGNED: &str =
     "nobody answers there, and segments with a wrong or no password came to this machine";
+/// What a listening port is told of.
+pub(crate) const UNPROVEN: &str = "segments with a wrong or no password came to this machine";
+/// Between two looks at what came to listening ports.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
 const UNANSWERED: &str = "nobody answers there, or not with the password that is configured here";
 /// That such segments came counts for so long.
 const FRESH: Duration = Duration::from_secs(180);
@@ -159,20 +163,17 @@ const FRESH: Duration = Duration::from_secs(180);
 pub(crate) struct Unproven {
     count: Option<u64>,
     grew: Option<Time>,
+    /// It is looked at from time to time.
+    pub(crate) is_watched: bool,
 }
 
 impl Unproven {
-    /// Asks the kernel, if a far end is asked for a key; whether it is.
-    pub(crate) fn look(&mut self, now: Time, remote: IpAddr, guards: &[Guard]) -> bool {
-        if guard_for(guards, remote).is_none_or(|it| it.md5.is_none()) {
-            return false;
-        }
-        if let Ok(count) = guard::unproven_segments()
-            && self.count.replace(count).is_some_and(|before| before < count)
-        {
-            self.grew = Some(now);
-        }
-        true
+    /// Asks the kernel; whether more were dropped since.
+    pub(crate) fn look(&mut self, now: Time) -> bool {
+        let Ok(count) = guard::unproven_segments() else { return false };
+        let has_grown = self.count.replace(count).is_some_and(|before| before < count);
+        self.grew = if has_grown { Some(now) } else { self.grew };
+        has_grown
     }
 
     /// Why nobody answered, of whom a key is asked.

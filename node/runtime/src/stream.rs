@@ -4,7 +4,7 @@ use crate::connection::{Connection, Phase, Room};
 use crate::crowd::Source;
 use crate::ending::{Due, lost_words};
 use crate::function::Effects;
-use crate::guard::{self, Guard, Unproven};
+use crate::guard::{self, Guard, Unproven, guard_for};
 use crate::handshake::{Established, Shaken, Shaking, words};
 use crate::helper_threads::HelperThreads;
 use crate::io::{Io, OpenPort, PortKind};
@@ -432,7 +432,9 @@ impl Io {
         let options =
             SocketOptions { device: port.spec.device.clone(), ..SocketOptions::default() };
         let guards = port.spec.guards();
-        self.streams.unproven.look(now, flow.remote.ip(), &guards);
+        if guard_for(&guards, flow.remote.ip()).is_some_and(|it| it.md5.is_some()) {
+            self.streams.unproven.look(now);
+        }
         let stream = tcp::connect(source, flow.remote, &options, |socket| {
             guard::arm_connecting(socket, flow.remote.ip(), &guards)
         })?;
@@ -565,10 +567,51 @@ impl Io {
         let asked = self.streams.table.find(id).and_then(|connection| connection.asked);
         let guards = asked.and_then(|it| Some((it, self.stream_port(it.port)?.0.spec.guards())));
         let has_key = guards.is_some_and(|(flow, guards)| {
-            self.streams.unproven.look(now, flow.remote.ip(), &guards)
+            guard_for(&guards, flow.remote.ip()).is_some_and(|it| it.md5.is_some())
         });
+        if has_key {
+            self.streams.unproven.look(now);
+        }
         let why = if has_key { self.streams.unproven.words(now) } else { TOO_LONG };
         self.fail(now, id, why);
+    }
+
+    /// Listening ports whose far ends must sign.
+    fn signed_ports(&self) -> impl Iterator<Item = &OpenPort> {
+        let all = self.ports.iter().flatten();
+        all.filter(|port| match &port.kind {
+            PortKind::Streams(StreamPort { listener: Some(_), .. }) => {
+                port.spec.guards().iter().any(|it| it.md5.is_some())
+            }
+            PortKind::Streams(_) | PortKind::Datagrams(_) => false,
+        })
+    }
+
+    /// Looks from time to time whether the kernel drops segments that are not signed as they must
+    /// be: nobody hears of a far end with another password otherwise. The first shard does.
+    pub(crate) fn watch_for_unproven(&mut self, now: Time) {
+        let is_wanted = self.streams.shard == 0 && self.signed_ports().next().is_some();
+        if is_wanted && !std::mem::replace(&mut self.streams.unproven.is_watched, true) {
+            self.streams.unproven.look(now);
+            self.streams.wheel.arm(now + guard::LOOK_EVERY, Due::Unproven);
+        }
+    }
+
+    /// Tells ports whose far ends must sign that some do not.
+    pub(crate) fn look_for_unproven(&mut self, now: Time) {
+        self.streams.unproven.is_watched = false;
+        if self.streams.unproven.look(now) {
+            let nobody = |local: SocketAddr| match local.is_ipv4() {
+                true => SocketAddr::from(([0; 4], 0)),
+                false => SocketAddr::from(([0_u16; 8], 0)),
+            };
+            let of = |port: &OpenPort| {
+                Flow::to(port.spec.id, Transport::Tcp, port.local, nobody(port.local))
+            };
+            let flows: Vec<Flow> = self.signed_ports().map(of).collect();
+            flows.into_iter().for_each(|it| tell(&mut self.news, News::Down(it, guard::UNPROVEN)));
+        }
+        self.watch_for_unproven(now);
     }
 
     /// A connection attempt ended.

@@ -84,6 +84,10 @@ impl Speaker {
 
     /// A connection ended, or never stood.
     pub(crate) fn lost(&mut self, now: Time, flow: &Flow, why: &str, out: &mut Effects) {
+        if flow.remote.ip().is_unspecified() {
+            // Of a listening port: somebody who connects has not signed as he must.
+            return self.refusals.note_unproven(now);
+        }
         if let Some(id) = self.peers.of_connection(flow.conn) {
             let connection = ConnectionId(flow.conn.0);
             self.peers.disconnect(id, connection);

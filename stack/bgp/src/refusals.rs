@@ -13,6 +13,8 @@ const ADDRESSES_MAX: usize = 64;
 /// What was refused counts for so long: longer than a peer waits between two attempts
 /// (ConnectRetryTime, RFC 4271 §10).
 const FRESH: Duration = Duration::from_secs(180);
+/// What the kernel tells where it looks at signatures.
+const UNPROVEN: &str = "segments with a wrong or no password came to this machine";
 /// From then on it is said how old a reason is.
 const AGED: Duration = Duration::from_secs(60);
 
@@ -36,6 +38,8 @@ pub enum Refusal {
 pub(crate) struct Refusals {
     strangers: BTreeMap<IpAddr, Time>,
     unproven: BTreeMap<IpAddr, (Time, Refusal)>,
+    /// When segments of somebody were dropped for that, of whom the kernel does not say more.
+    of_somebody: Option<Time>,
 }
 
 /// Remembers one more; the oldest makes way.
@@ -54,6 +58,11 @@ impl Refusals {
             Refusal::NoPeer => remember(&mut self.strangers, address, now, |at| *at),
             _ => remember(&mut self.unproven, address, (now, why), |it| it.0),
         }
+    }
+
+    /// Segments of somebody were not signed as they must be.
+    pub(crate) const fn note_unproven(&mut self, now: Time) {
+        self.of_somebody = Some(now);
     }
 
     /// Whoever has that address is let in, or is to be looked at anew.
@@ -78,6 +87,12 @@ impl Refusals {
             }
         };
         (now.since(at) < FRESH).then(|| text.to_owned())
+    }
+
+    /// What stands against any peer with a password that is not there.
+    fn against_signed(&self, now: Time) -> Option<String> {
+        let is_fresh = self.of_somebody.is_some_and(|at| now.since(at) < FRESH);
+        is_fresh.then(|| UNPROVEN.to_owned())
     }
 
     /// Those that no peer has, the last one first.
@@ -132,9 +147,15 @@ impl Speaker {
         });
         let refused = self.refusals.against(now, peer.settings.address);
         let held = refused.or_else(|| waits.last().map(str::to_owned)).or(last);
-        // Perhaps it is that peer, by another address.
-        let strangers = if peer.is_missed() { self.refusals.strangers(now) } else { None };
-        let all: Vec<String> = held.into_iter().chain(strangers).collect();
+        if !peer.is_missed() {
+            return held;
+        }
+        // Perhaps it is that peer, with another password or by another address.
+        let unsaid = held.as_ref().is_none_or(|it| !it.contains("password"));
+        let is_signed = peer.settings.guard.password.is_some() && unsaid;
+        let unproven = if is_signed { self.refusals.against_signed(now) } else { None };
+        let strangers = self.refusals.strangers(now);
+        let all: Vec<String> = held.into_iter().chain(unproven).chain(strangers).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
