@@ -17,7 +17,6 @@ use crate::locking::{lock, patient};
 use crate::message;
 use crate::metrics::ReplicaMetric;
 use crate::pair::{In, Out, PROTOCOL, Pace, Pair, Params, Standing};
-use crate::reports::is_alone;
 use crate::source::WINDOW_BYTES;
 use crate::track::Track;
 use crate::tracker::{self, recover};
@@ -558,7 +557,7 @@ impl Shared {
                 known_at = now;
                 self.make_known();
                 let standing = self.patient().pair.standing(now);
-                if is_alone(now, &standing) && !std::mem::replace(&mut has_said, true) {
+                if standing.is_alone(now) && !std::mem::replace(&mut has_said, true) {
                     tracing::warn!(target: "replica", "{}", self.unheard(&standing));
                 }
             }

@@ -13,6 +13,8 @@ const ACKNOWLEDGE_EVERY: u32 = 16;
 /// An arbiter that has answered nothing for so long is lost; nodes make themselves known to it each
 /// second, and it answers that.
 const ARBITER_SILENCE: Duration = Duration::from_secs(4);
+/// Who is started at the same time is heard by then.
+const ALONE_PATIENCE: Duration = Duration::from_secs(3);
 /// Between two attempts to hand over because something that is tracked has failed.
 const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
@@ -149,6 +151,15 @@ pub struct Standing {
     pub overflows: u64,
     /// Deltas that are too long to be told.
     pub too_long: u64,
+}
+
+impl Standing {
+    /// Whether it has served for so long without ever hearing the peer that it is not only
+    /// starting.
+    pub(crate) fn is_alone(&self, now: Time) -> bool {
+        let is_late = self.active_since.is_some_and(|since| now >= since + ALONE_PATIENCE);
+        is_late && !self.was_peer_heard
+    }
 }
 
 /// A node of the pair.

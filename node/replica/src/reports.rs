@@ -15,9 +15,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A standby that asks for its vote for longer raises an alarm.
 const VOTE_PATIENCE: Duration = Duration::from_secs(1);
-/// One that serves alone, and never heard the other node, raises one after that: who is started at
-/// the same time is heard by then.
-const ALONE_PATIENCE: Duration = Duration::from_secs(3);
 /// A standby that is behind for longer raises one, too: a snapshot of a big table takes less.
 const BEHIND_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -191,7 +188,7 @@ impl Node {
             alarm("replica-address", "critical", trouble.clone());
         }
         // Who was never heard is starting, for a moment.
-        let is_starting = !standing.was_peer_heard && !is_alone(now, &standing);
+        let is_starting = !standing.was_peer_heard && !standing.is_alone(now);
         let lost = rows.iter_mut().filter(|row| row.name == "replica-peer-lost");
         lost.for_each(|row| row.starting = is_starting);
         rows
@@ -218,12 +215,6 @@ impl Node {
     }
 }
 
-/// Whether a node has served alone for long enough without ever hearing the other one.
-pub(crate) fn is_alone(now: Time, it: &Standing) -> bool {
-    let is_late = it.active_since.is_some_and(|since| now >= since + ALONE_PATIENCE);
-    is_late && !it.was_peer_heard
-}
-
 impl Shared {
     /// That the other node is not heard, and what that means; what speaks here from elsewhere.
     pub(crate) fn unheard(&self, standing: &Standing) -> String {
@@ -232,7 +223,7 @@ impl Shared {
             true => format!("the other node, {peer}, is not heard"),
             false => format!("the other node, {peer} (`peer`), was never heard"),
         };
-        if is_alone(now, standing) {
+        if standing.is_alone(now) {
             text += ": this node is active alone";
             text += match self.arbiter() {
                 Some(_) => ", by the arbiter's vote",

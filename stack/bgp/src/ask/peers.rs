@@ -227,7 +227,7 @@ impl Tables<'_> {
         self.speaker.forget_expired(now);
         let told = self.routes_announced();
         let there =
-            self.speaker.peers().iter().map(|(id, peer)| self.summary(now, (id, peer), &told));
+            self.speaker.peers().iter().map(|(id, peer)| self.summary(now, id, peer, &told));
         let mut rows: Vec<_> = there.chain(self.speaker.away().map(|it| self.away(it))).collect();
         rows.sort_by_cached_key(|row| row.address.parse::<IpAddr>().ok());
         rows
@@ -279,7 +279,8 @@ impl Tables<'_> {
     fn summary(
         &self,
         now: Time,
-        (id, peer): (PeerId, &Peer),
+        id: PeerId,
+        peer: &Peer,
         told: &BTreeMap<PeerId, usize>,
     ) -> BgpSummaryRow {
         let counters = peer.session.counters();
@@ -369,7 +370,7 @@ impl Tables<'_> {
             ttl_security_hops: peer.settings.guard.hops,
         };
         let (summary, counted) =
-            (self.summary(now, (id, peer), &self.routes_announced()), self.counted(id, peer));
+            (self.summary(now, id, peer, &self.routes_announced()), self.counted(id, peer));
         Ok(vec![PeerSheet::There(Box::new(PeerRow { summary, agreement, counted }))])
     }
 

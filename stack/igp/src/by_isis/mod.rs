@@ -213,7 +213,7 @@ impl IsisRouter {
             self.wishes.events.extend(ways.into_iter().map(Event::Back));
             self.history.lost.retain(|it, _| (it.0, it.1) != (circuit, system));
         } else if before == Some(AdjacencyState::Up) {
-            let why = self.why_lost(now, neighbour);
+            let why = self.why_lost(now, circuit, system);
             let (function, interface) = (&*self.function, self.name_of(circuit));
             // A name is looked for in all fragments of its system.
             let known = omitted.and_then(|omitted| {
@@ -232,7 +232,7 @@ impl IsisRouter {
     }
 
     /// Why a neighbour is adjacent no more.
-    fn why_lost(&self, now: Time, (circuit, system): (u32, SystemId)) -> String {
+    fn why_lost(&self, now: Time, circuit: u32, system: SystemId) -> String {
         let is_blamed = self.blamed == Some((circuit, system));
         let blamed = is_blamed.then_some("its BFD session went down");
         match blamed.or_else(|| self.doubts.anew.get(&circuit).copied()) {
