@@ -252,7 +252,7 @@ fn what_frr_says_otherwise_is_the_reason_why_it_is_no_neighbour() {
     let on_b = isisd("on-b", "0003", &["isis password clear secret-of-b"]);
     let level_1 = |text: String| text.replace("level-2-only", "level-1");
     let on_c = level_1(isisd("on-c", "0004", &["isis network point-to-point"]));
-    let _peers = [(&a, &on_a), (&b, &on_b), (&c, &on_c)]
+    let _peers = [(a, &on_a), (b, &on_b), (c, &on_c)]
         .map(|(peer, text)| peer.daemons(&[("zebra", ZEBRA), ("isisd", text)]));
     let wanted = [
         ("a", "it knows another secret: both say a digest of HMAC-MD5"),
