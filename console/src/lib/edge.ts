@@ -57,7 +57,7 @@ export interface Drop {
 }
 
 /** What a node ends because it was for the router itself: nothing of it is lost. */
-const TAKEN = /^(arp|nd) heard|^neighbour asked|packet held$|answered$/;
+const TAKEN = /^(arp|nd) heard|packet held$|answered$/;
 
 /** Whether the router took the packets itself. */
 export function isTaken(reason: string): boolean {

@@ -62,6 +62,8 @@ test('steps become packets, each with what became of it', () => {
   expect([first?.about, first?.dropped]).toEqual([steps[1]?.note, '']);
   expect([second?.dropped, second?.steps.length]).toEqual(['denied by a rule', 1]);
   expect([isTaken('arp heard'), isTaken('denied by a rule')]).toEqual([true, false]);
+  const held = ['neighbour asked for, packet held', 'neighbour asked for already'];
+  expect(held.map(isTaken)).toEqual([true, false]);
 });
 
 test('a counter that began anew has grown by nothing', () => {

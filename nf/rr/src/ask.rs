@@ -111,7 +111,7 @@ impl Reflector {
     /// What somebody should look at.
     fn show_alarms(&mut self, now: Time) -> Vec<Condition> {
         let name = self.config.name.clone();
-        let mut rows: Vec<Condition> = self.tables(|it| it.alarms().collect());
+        let mut rows: Vec<Condition> = self.tables(|it| it.alarms(now).collect());
         rows.extend(self.origins.alarms(&name));
         rows.extend(self.stations.alarms());
         rows.extend(self.recording.alarm(&name));

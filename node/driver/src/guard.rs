@@ -101,6 +101,25 @@ pub fn demand_md5(socket: &impl AsFd, whom: Prefix, key: &[u8]) -> io::Result<()
     .map(drop)
 }
 
+/// Segments that the kernel has dropped in the network namespace of this thread, for they were not
+/// signed as was demanded (`TcpExtTCPMD5NotFound`, `…Unexpected`, `…Failure`).
+///
+/// # Errors
+/// The kernel's, where it says nothing of it.
+pub fn unproven_segments() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netstat")?;
+    unproven_of(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The same of the text of that file: a line of names, and one of numbers.
+fn unproven_of(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+    let (names, values) = (lines.next()?.split_whitespace(), lines.next()?.split_whitespace());
+    let wanted = names.zip(values).filter(|(name, _)| name.starts_with("TCPMD5"));
+    let numbers: Vec<u64> = wanted.filter_map(|(_, value)| value.parse().ok()).collect();
+    (!numbers.is_empty()).then(|| numbers.iter().sum())
+}
+
 /// TTL or hop limit of what is sent; `None`: the system's.
 ///
 /// # Errors
@@ -193,6 +212,16 @@ fn read(socket: &impl AsFd, name: i32, into: &mut [u8; SYN_BYTES_MAX]) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_kernel_counts_of_signatures_is_summed() {
+        let text = "TcpExt: SyncookiesSent TCPMD5NotFound TCPMD5Unexpected TCPMD5Failure Other\n\
+                    TcpExt: 9 3 0 4 77\nIpExt: InOctets\nIpExt: 5\n";
+        assert_eq!(unproven_of(text), Some(7));
+        assert_eq!(unproven_of("TcpExt: SyncookiesSent\nTcpExt: 9\n"), None);
+        assert_eq!(unproven_of("IpExt: InOctets\nIpExt: 5\n"), None);
+        assert!(unproven_segments().is_ok() || !knows_md5().expect("a socket"));
+    }
 
     #[test]
     fn a_prefix_contains_its_family_only_and_counts_its_bits_only() {

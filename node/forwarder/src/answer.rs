@@ -29,6 +29,16 @@ rows! {
         next: Vec<String>,
     }
 
+    /// Packets that were lost for a reason: in a node, by a port, or for a neighbour at an
+    /// interface.
+    pub struct DropRow {
+        node: Option<String>,
+        port: Option<String>,
+        interface: Option<Named>,
+        reason: String,
+        packets: u64,
+    }
+
     /// An interface and what passed it.
     pub struct PlaneInterfaceRow {
         interface: Named,
@@ -126,6 +136,9 @@ questions! {
     /// The nodes of the packet plane, in the order in which packets pass them.
     Ask "plane/graph" [] -> Vec<GraphNodeRow>,
         |it, asked| Ok(graph(&it.reports(asked.asker, false)));
+    /// What is lost and why, the most first.
+    Ask "plane/drops" [] -> Vec<DropRow>,
+        |it, asked| Ok(drops(&it.reports(asked.asker, false), it));
     /// The ports and what they count.
     Ask "plane/ports" [] -> Vec<PlanePortRow>,
         |it, asked| Ok(ports(&it.reports(asked.asker, false), it));
@@ -205,6 +218,49 @@ fn graph(reports: &[Report]) -> Vec<GraphNodeRow> {
         }
     });
     rows.collect()
+}
+
+/// Whether a packet that a node ends is lost: what is for the router itself is not, nor what is
+/// held until a neighbour has answered.
+fn is_lost(reason: &str) -> bool {
+    let is_taken = reason.ends_with("packet held") || reason.ends_with("answered");
+    !is_taken && !matches!(reason, "arp heard" | "nd heard")
+}
+
+/// What nodes and ports lose, and what was held for neighbours in vain.
+fn drops(reports: &[Report], it: &Forwarder) -> Vec<DropRow> {
+    let row = |reason: &str, packets| DropRow {
+        node: None,
+        port: None,
+        interface: None,
+        reason: reason.to_owned(),
+        packets,
+    };
+    let mut rows = Vec::new();
+    for node in graph(reports) {
+        let lost = node.dropped.iter().filter(|(reason, _)| is_lost(reason));
+        rows.extend(lost.map(|(reason, packets)| DropRow {
+            node: Some(node.node.clone()),
+            ..row(reason, *packets)
+        }));
+    }
+    for port in ports(reports, it) {
+        rows.extend(port.counted.iter().filter_map(|(key, packets)| {
+            let (way, why) = key.strip_prefix("not_")?.split_once('_')?;
+            let reason = format!("not {way}: {}", why.replace('-', " "));
+            Some(DropRow { port: Some(port.port.clone()), ..row(&reason, *packets) })
+        }));
+    }
+    for (interface, of) in it.plane.resolution() {
+        let lost = of.counts.iter().filter_map(|(reason, count)| Some((reason.drops()?, *count)));
+        rows.extend(lost.map(|(reason, packets)| DropRow {
+            interface: Some(interface.into()),
+            ..row(reason, packets)
+        }));
+    }
+    rows.retain(|it| it.packets > 0);
+    rows.sort_by_key(|it| core::cmp::Reverse(it.packets));
+    rows
 }
 
 fn ports(reports: &[Report], it: &Forwarder) -> Vec<PlanePortRow> {

@@ -119,7 +119,8 @@ pub(crate) struct Election {
     pub(crate) peer: Option<Peer>,
     /// Since when it hears.
     started: Time,
-    active_since: Time,
+    /// Since when it serves; `MAX`: it does not.
+    pub(crate) active_since: Time,
     /// Until then nobody else is elected here.
     promised_until: Time,
     vote: (u64, Time),

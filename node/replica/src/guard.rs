@@ -9,6 +9,7 @@ use authentication::{Keys, Opener, Refused, Sealer};
 use machine::{Duration, Time};
 use runtime::NodeId;
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Time over which refusals are counted.
@@ -108,6 +109,7 @@ pub struct Refusals {
     since: Time,
     count: u64,
     before: u64,
+    stranger: Option<(IpAddr, Time)>,
 }
 
 impl Refusals {
@@ -115,6 +117,17 @@ impl Refusals {
     pub fn add(&mut self, now: Time, why: Refused) {
         self.turn(now);
         self.count += u64::from(why != Refused::Unproved);
+    }
+
+    /// Something came from an address that is not the other node's.
+    pub fn note_stranger(&mut self, now: Time, from: IpAddr) {
+        self.stranger = Some((from, now));
+    }
+
+    /// Who spoke so last, of late.
+    #[must_use]
+    pub fn stranger(&self, now: Time) -> Option<IpAddr> {
+        self.stranger.filter(|(_, at)| now < *at + SLOT).map(|(from, _)| from)
     }
 
     fn turn(&mut self, now: Time) {

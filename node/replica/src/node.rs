@@ -526,6 +526,7 @@ impl Shared {
         let mut buffer = vec![0; DATAGRAM_MAX];
         let mut outs = Vec::new();
         let mut known_at = Time::ZERO;
+        let mut has_said = false;
         // Who is heard is told everything: there must be shards to take it. What the other node
         // says meanwhile waits in the socket.
         while self.patient().orders.is_none() && !self.is_ending.load(Relaxed) {
@@ -555,6 +556,10 @@ impl Shared {
             if now >= known_at + MADE_KNOWN {
                 known_at = now;
                 self.make_known();
+                let standing = self.patient().pair.standing(now);
+                if standing.is_alone(now) && !std::mem::replace(&mut has_said, true) {
+                    tracing::warn!(target: "replica", "{}", self.unheard(&standing));
+                }
             }
         }
     }
@@ -570,6 +575,7 @@ impl Shared {
             let Ok((length, from)) = self.socket.recv_from(buffer) else { break };
             if from.ip().to_canonical() != self.peer().ip().to_canonical() {
                 lock(&self.metrics).add(ReplicaMetric::Strangers, 1);
+                lock(&self.refusals).note_stranger(self.now(), from.ip().to_canonical());
                 continue;
             }
             match verifier.open(self.now(), &buffer[..length], &mut answer) {
@@ -673,7 +679,8 @@ impl Shared {
                 // Who holds the addresses lives as long as this thread.
                 let _ = changes.send(Addressing::Take);
                 lock(&self.metrics).add(ReplicaMetric::Activations, 1);
-                tracing::warn!(target: "replica", epoch, is_current, "this node is active");
+                let peer = self.peer();
+                tracing::warn!(target: "replica", epoch, is_current, %peer, "this node is active");
             }
             Out::Outdated => {
                 self.all(&Order::Deactivate);

@@ -13,6 +13,8 @@ const ACKNOWLEDGE_EVERY: u32 = 16;
 /// An arbiter that has answered nothing for so long is lost; nodes make themselves known to it each
 /// second, and it answers that.
 const ARBITER_SILENCE: Duration = Duration::from_secs(4);
+/// Who is started at the same time is heard by then.
+const ALONE_PATIENCE: Duration = Duration::from_secs(3);
 /// Between two attempts to hand over because something that is tracked has failed.
 const YIELD_PAUSE: Duration = Duration::from_secs(5);
 /// A planned switchover that takes longer is given up.
@@ -113,6 +115,8 @@ pub enum Out {
 pub struct Standing {
     /// Its role.
     pub role: Role,
+    /// Since when it serves, if it does.
+    pub active_since: Option<Time>,
     /// The epoch it knows.
     pub epoch: u64,
     /// Whether the peer was heard within `detect`.
@@ -147,6 +151,15 @@ pub struct Standing {
     pub overflows: u64,
     /// Deltas that are too long to be told.
     pub too_long: u64,
+}
+
+impl Standing {
+    /// Whether it has served for so long without ever hearing the peer that it is not only
+    /// starting.
+    pub(crate) fn is_alone(&self, now: Time) -> bool {
+        let is_late = self.active_since.is_some_and(|since| now >= since + ALONE_PATIENCE);
+        is_late && !self.was_peer_heard
+    }
 }
 
 /// A node of the pair.
@@ -251,6 +264,7 @@ impl Pair {
         let is_active = self.election.role == Role::Active;
         Standing {
             role: self.election.role,
+            active_since: is_active.then_some(self.election.active_since),
             epoch: self.election.epoch,
             is_peer_alive: peer.is_some(),
             was_peer_heard: self.election.peer.is_some(),

@@ -4,8 +4,8 @@ use crate::backlog::Stuck;
 use crate::election::Role;
 use crate::locking::lock;
 use crate::metrics::ReplicaMetric;
-use crate::node::Node;
-use crate::pair::{PROTOCOL, fit};
+use crate::node::{Node, Shared};
+use crate::pair::{PROTOCOL, Standing, fit};
 use machine::{Duration, Time};
 use question::Condition;
 use runtime::{Pace, Replication as _};
@@ -138,7 +138,7 @@ impl Node {
             let text = "the versions of the two nodes are further apart than one: nothing is kept";
             alarm("replica-version", "critical", text.into());
         } else if !standing.is_peer_alive {
-            alarm("replica-peer-lost", "major", format!("the other node, {peer}, is not heard"));
+            alarm("replica-peer-lost", "major", self.shared.unheard(&standing));
         } else if !standing.is_synced {
             let text = "the standby does not have everything: a failure now would lose calls";
             alarm("replica-out-of-date", "major", text.into());
@@ -187,8 +187,8 @@ impl Node {
         if let Some(trouble) = &*lock(&self.shared.trouble) {
             alarm("replica-address", "critical", trouble.clone());
         }
-        // Who was never heard is starting.
-        let is_starting = !standing.was_peer_heard;
+        // Who was never heard is starting, for a moment.
+        let is_starting = !standing.was_peer_heard && !standing.is_alone(now);
         let lost = rows.iter_mut().filter(|row| row.name == "replica-peer-lost");
         lost.for_each(|row| row.starting = is_starting);
         rows
@@ -212,6 +212,28 @@ impl Node {
         metrics.set(ReplicaMetric::Overflows, standing.overflows);
         metrics.set(ReplicaMetric::TooLong, standing.too_long);
         metrics.cells()
+    }
+}
+
+impl Shared {
+    /// That the other node is not heard, and what that means; what speaks here from elsewhere.
+    pub(crate) fn unheard(&self, standing: &Standing) -> String {
+        let (peer, now) = (self.peer(), self.now());
+        let mut text = match standing.was_peer_heard {
+            true => format!("the other node, {peer}, is not heard"),
+            false => format!("the other node, {peer} (`peer`), was never heard"),
+        };
+        if standing.is_alone(now) {
+            text += ": this node is active alone";
+            text += match self.arbiter() {
+                Some(_) => ", by the arbiter's vote",
+                None => ", and without an arbiter that one may be as well",
+            };
+        }
+        if let Some(from) = lock(&self.refusals).stranger(now) {
+            text += &format!("; datagrams come here from {from}, which is not `peer`");
+        }
+        text
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum Due {
     Connection(ConnId),
     Accept(PortId),
     Read(ConnId),
+    /// Listening ports whose far ends must sign: what the kernel has dropped is looked at.
+    Unproven,
 }
 
 impl Io {
@@ -111,6 +113,7 @@ impl Io {
                 Due::Accept(id) => self.resume_accept(id),
                 Due::Read(id) => self.resume_read(id),
                 Due::Connection(id) => self.expire_connection(now, id),
+                Due::Unproven => self.look_for_unproven(now),
             }
         }
         self.streams.due = due;
@@ -154,9 +157,7 @@ impl Io {
         }
         connection.look_at = None;
         match connection.phase {
-            Phase::Connecting => {
-                self.fail(now, id, "the connection attempt took too long");
-            }
+            Phase::Connecting => self.unanswered(now, id),
             Phase::Shaking => {} // the handshake thread has its own time
             Phase::Closing => {
                 let patience = if connection.waiting() > 0 { limits.stall_timeout } else { LINGER };

@@ -44,7 +44,9 @@ pub enum In<'a> {
         names: &'a [String],
     },
     /// A stream connection ended or could not be opened; for datagrams: the far end is
-    /// unreachable (ICMP). Messages that were waiting for it are lost.
+    /// unreachable (ICMP). Messages that were waiting for it are lost. Of a listening port whose
+    /// far ends must sign (RFC 2385), with `flow.remote` unspecified: the kernel has dropped
+    /// segments that are not signed so.
     Down {
         /// The flow, as it was given to `send` when it never stood.
         flow: Flow,

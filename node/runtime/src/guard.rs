@@ -2,6 +2,7 @@
 //! segment (RFC 2385), and how near they are (RFC 5082).
 
 use driver::guard::{self, MD5_KEY_BYTES_MAX, Prefix};
+use machine::{Duration, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
@@ -143,6 +144,43 @@ pub(crate) fn arm_connecting(
         guard::demand_md5(socket, Prefix { ip: remote, bits }, key.reveal())?;
     }
     arm_distance(socket, remote, found)
+}
+
+/// What a connection attempt that nobody answered is told of, where a key is asked for.
+const UNSIGNED: &str =
+    "nobody answers there, and segments with a wrong or no password came to this machine";
+/// What a listening port is told of.
+pub(crate) const UNPROVEN: &str = "segments with a wrong or no password came to this machine";
+/// Between two looks at what came to listening ports.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
+const UNANSWERED: &str = "nobody answers there, or not with the password that is configured here";
+/// That such segments came counts for so long.
+const FRESH: Duration = Duration::from_secs(180);
+
+/// What the kernel counts of segments that were not signed as was demanded: those of all sockets of
+/// the network namespace, so it is asked only where a key is.
+#[derive(Debug, Default)]
+pub(crate) struct Unproven {
+    count: Option<u64>,
+    grew: Option<Time>,
+    /// It is looked at from time to time.
+    pub(crate) is_watched: bool,
+}
+
+impl Unproven {
+    /// Asks the kernel; whether more were dropped since.
+    pub(crate) fn look(&mut self, now: Time) -> bool {
+        let Ok(count) = guard::unproven_segments() else { return false };
+        let has_grown = self.count.replace(count).is_some_and(|before| before < count);
+        self.grew = if has_grown { Some(now) } else { self.grew };
+        has_grown
+    }
+
+    /// Why nobody answered, of whom a key is asked.
+    pub(crate) fn words(&self, now: Time) -> &'static str {
+        let is_fresh = self.grew.is_some_and(|at| now.since(at) < FRESH);
+        if is_fresh { UNSIGNED } else { UNANSWERED }
+    }
 }
 
 /// Looks at a connection that was accepted: whether it came from near enough. From now on the

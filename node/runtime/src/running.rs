@@ -288,6 +288,7 @@ fn raise<F: Function>(
         stopping: false,
     };
     shard.place(birth.ports);
+    shard.io.watch_for_unproven(now);
     shard.publish();
     Ok(shard)
 }

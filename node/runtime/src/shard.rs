@@ -536,6 +536,7 @@ impl<F: Function> Shard<F> {
 
     fn configure(&mut self, now: Time, config: Arc<F::Config>, ports: Vec<ShardPort>) {
         self.place(ports);
+        self.io.watch_for_unproven(now);
         // A function that panics over it is made anew with what belongs to these ports.
         self.engine.config = Arc::clone(&config);
         let Engine { function, effects, .. } = &mut self.engine;

@@ -4,7 +4,7 @@ use crate::connection::{Connection, Phase, Room};
 use crate::crowd::Source;
 use crate::ending::{Due, lost_words};
 use crate::function::Effects;
-use crate::guard::{self, Guard};
+use crate::guard::{self, Guard, Unproven, guard_for};
 use crate::handshake::{Established, Shaken, Shaking, words};
 use crate::helper_threads::HelperThreads;
 use crate::io::{Io, OpenPort, PortKind};
@@ -34,6 +34,8 @@ const LOOK_MAX: Duration = Duration::from_secs(86_400);
 const UNSENT_BYTES_MAX: u32 = 256 << 10;
 /// Why a paced connection ends that was given more than it may hold.
 const OVERRUN: &str = "more waits for the far end than its queue may hold";
+/// Why an attempt to connect ends that nobody answers.
+const TOO_LONG: &str = "the connection attempt took too long";
 /// Names remembered for the certificates of far ends; when full, all are forgotten.
 const NAMES_MAX: usize = 4_096;
 
@@ -78,6 +80,7 @@ pub(crate) struct Streams {
     /// Paced connections that may have written since their functions were told, each once.
     written: Vec<ConnId>,
     pub(crate) queued: usize,
+    unproven: Unproven,
     helper_threads: Arc<HelperThreads>,
 }
 
@@ -99,6 +102,7 @@ impl Streams {
             told: Vec::new(),
             written: Vec::new(),
             queued: 0,
+            unproven: Unproven::default(),
             helper_threads,
         }
     }
@@ -428,6 +432,9 @@ impl Io {
         let options =
             SocketOptions { device: port.spec.device.clone(), ..SocketOptions::default() };
         let guards = port.spec.guards();
+        if guard_for(&guards, flow.remote.ip()).is_some_and(|it| it.md5.is_some()) {
+            self.streams.unproven.look(now);
+        }
         let stream = tcp::connect(source, flow.remote, &options, |socket| {
             guard::arm_connecting(socket, flow.remote.ip(), &guards)
         })?;
@@ -555,12 +562,68 @@ impl Io {
         self.recount(id);
     }
 
+    /// Nobody answered a connection attempt.
+    pub(crate) fn unanswered(&mut self, now: Time, id: ConnId) {
+        let asked = self.streams.table.find(id).and_then(|connection| connection.asked);
+        let guards = asked.and_then(|it| Some((it, self.stream_port(it.port)?.0.spec.guards())));
+        let has_key = guards.is_some_and(|(flow, guards)| {
+            guard_for(&guards, flow.remote.ip()).is_some_and(|it| it.md5.is_some())
+        });
+        if has_key {
+            self.streams.unproven.look(now);
+        }
+        let why = if has_key { self.streams.unproven.words(now) } else { TOO_LONG };
+        self.fail(now, id, why);
+    }
+
+    /// Listening ports whose far ends must sign.
+    fn signed_ports(&self) -> impl Iterator<Item = &OpenPort> {
+        let all = self.ports.iter().flatten();
+        all.filter(|port| match &port.kind {
+            PortKind::Streams(StreamPort { listener: Some(_), .. }) => {
+                port.spec.guards().iter().any(|it| it.md5.is_some())
+            }
+            PortKind::Streams(_) | PortKind::Datagrams(_) => false,
+        })
+    }
+
+    /// Looks from time to time whether the kernel drops segments that are not signed as they must
+    /// be: nobody hears of a far end with another password otherwise. The first shard does.
+    pub(crate) fn watch_for_unproven(&mut self, now: Time) {
+        let is_wanted = self.streams.shard == 0 && self.signed_ports().next().is_some();
+        if is_wanted && !std::mem::replace(&mut self.streams.unproven.is_watched, true) {
+            self.streams.unproven.look(now);
+            self.streams.wheel.arm(now + guard::LOOK_EVERY, Due::Unproven);
+        }
+    }
+
+    /// Tells ports whose far ends must sign that some do not.
+    pub(crate) fn look_for_unproven(&mut self, now: Time) {
+        self.streams.unproven.is_watched = false;
+        if self.streams.unproven.look(now) {
+            let nobody = |local: SocketAddr| match local.is_ipv4() {
+                true => SocketAddr::from(([0; 4], 0)),
+                false => SocketAddr::from(([0_u16; 8], 0)),
+            };
+            let of = |port: &OpenPort| {
+                Flow::to(port.spec.id, Transport::Tcp, port.local, nobody(port.local))
+            };
+            let flows: Vec<Flow> = self.signed_ports().map(of).collect();
+            flows.into_iter().for_each(|it| tell(&mut self.news, News::Down(it, guard::UNPROVEN)));
+        }
+        self.watch_for_unproven(now);
+    }
+
     /// A connection attempt ended.
     fn connected(&mut self, now: Time, id: ConnId) -> Option<Flow> {
         let connection = self.streams.table.find(id)?;
         let stream = connection.stream.as_ref()?;
         let local = match tcp::outcome(stream) {
             Ok(local) => local,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.unanswered(now, id);
+                return None;
+            }
             Err(error) => {
                 self.fail(now, id, connect_words(&error));
                 return None;
@@ -654,7 +717,7 @@ fn connect_words(error: &io::Error) -> &'static str {
         io::ErrorKind::ConnectionRefused => "nobody listens there (connection refused)",
         io::ErrorKind::HostUnreachable => "the host cannot be reached",
         io::ErrorKind::NetworkUnreachable => "the network cannot be reached",
-        io::ErrorKind::TimedOut => "the connection attempt took too long",
+        io::ErrorKind::TimedOut => TOO_LONG,
         io::ErrorKind::AddrNotAvailable => "our address or all of its ports are not available",
         io::ErrorKind::NotFound => "there is no such port",
         _ => "the connection cannot be opened",

@@ -1,6 +1,6 @@
-//! `glean`: packets for a neighbour whose MAC address is not known. One of them is handed to the
-//! plane, which asks for the neighbour and sends the packet once it has answered; the rest are
-//! dropped, as RFC 1122 §2.3.2.2 has it.
+//! `glean`: packets for a neighbour whose MAC address is not known. A few of them are handed to the
+//! plane, which asks for the neighbour and sends them once it has answered (RFC 1122 §2.3.2.2, RFC
+//! 4861 §7.2.2); the rest are dropped.
 
 use crate::bucket::{Bucket, Buckets, Rate};
 use crate::header::{IP4, IP6, address6, age_ip4, long};
@@ -24,6 +24,8 @@ const PAIRS: usize = 4_096;
 const LATELY: usize = 1_024;
 /// How long one neighbour is not asked for again, nanoseconds.
 const PAUSE: u64 = 20_000_000;
+/// Packets for one neighbour that the plane is handed in that time, and holds.
+pub const HELD_MAX: usize = 8;
 
 const ASKED_FOR: Reason = Reason(0);
 const LATELY_ASKED: Reason = Reason(1);
@@ -44,14 +46,24 @@ pub struct Glean {
     hops: Arc<HopLookups>,
     all: Bucket,
     pairs: Buckets,
-    lately: Box<[(u64, u64)]>,
+    lately: Box<[Asked]>,
+}
+
+/// A neighbour that was asked for lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    key: u64,
+    /// For so long it is not asked for again.
+    until: u64,
+    /// Packets that the plane may still be handed: none where it was not asked.
+    left: usize,
 }
 
 impl Glean {
     /// The node of one worker.
     #[must_use]
     pub fn new(shared: Shared, hops: Arc<HopLookups>) -> Self {
-        let lately = vec![(0, 0); LATELY].into_boxed_slice();
+        let lately = vec![Asked::default(); LATELY].into_boxed_slice();
         let pairs = Buckets::new(PAIRS, shared.key);
         Self { shared, hops, all: Bucket::default(), pairs, lately }
     }
@@ -66,16 +78,10 @@ impl Glean {
             }
             _ => u64::from(neighbour) << 32,
         };
-        if self.asked_lately(key ^ u64::from(interface) << 48, cx.now) {
-            return LATELY_ASKED;
-        }
         let from = cx.packets.meta(slot).interface;
         let pair = u64::from(from) << 32 | u64::from(interface);
-        if !self.pairs.take(pair, ASKED_FROM_TO, cx.now) {
-            return LIMITED_PAIR;
-        }
-        if !self.all.take(ASKED, cx.now) {
-            return LIMITED;
+        if let Err(reason) = self.may_tell(key ^ u64::from(interface) << 48, pair, cx.now) {
+            return reason;
         }
         age(slot, cx.packets);
         let packet = cx.packets.bytes(slot).into();
@@ -83,14 +89,24 @@ impl Glean {
         if self.shared.tell(heard) { ASKED_FOR } else { LIMITED }
     }
 
-    fn asked_lately(&mut self, key: u64, now: Time) -> bool {
+    /// Whether the plane may be handed one more packet for a neighbour. Those that follow the one
+    /// for which it was asked take nothing from others.
+    fn may_tell(&mut self, key: u64, pair: u64, now: Time) -> Result<(), Reason> {
         let place = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % LATELY;
-        let (known, until) = &mut self.lately[place];
-        if *known == key && now.as_nanos() < *until {
-            return true;
+        let it = &mut self.lately[place];
+        if it.key == key && now.as_nanos() < it.until {
+            it.left = it.left.checked_sub(1).ok_or(LATELY_ASKED)?;
+            return Ok(());
         }
-        (*known, *until) = (key, now.as_nanos() + PAUSE);
-        false
+        *it = Asked { key, until: now.as_nanos() + PAUSE, left: 0 };
+        if !self.pairs.take(pair, ASKED_FROM_TO, now) {
+            return Err(LIMITED_PAIR);
+        }
+        if !self.all.take(ASKED, now) {
+            return Err(LIMITED);
+        }
+        it.left = HELD_MAX - 1;
+        Ok(())
     }
 }
 

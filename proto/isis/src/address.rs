@@ -153,9 +153,26 @@ impl Levels {
         Self(self.0 & other.0)
     }
 
+    /// As configurations write them.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            0 => "none",
+            1 => "level-1",
+            2 => "level-2",
+            _ => "level-1-2",
+        }
+    }
+
     /// Each.
     pub fn each(self) -> impl Iterator<Item = Level> {
         Level::ALL.into_iter().filter(move |level| self.has(*level))
+    }
+}
+
+impl fmt::Display for Levels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -183,6 +200,16 @@ impl AreaAddress {
     #[must_use]
     pub const fn octets(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// As network entity titles begin: `49.0001`.
+impl fmt::Display for AreaAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().enumerate().try_for_each(|(at, octet)| match at {
+            0 | 2 | 4 | 6 | 8 | 10 | 12 => write!(f, "{octet:02x}"),
+            _ => write!(f, ".{octet:02x}"),
+        })
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Adjacency {
     pub(crate) is_restarting: bool,
     /// It does not want to be told to others yet.
     pub(crate) is_suppressed: bool,
+    /// Octets that its hellos are padded to; 0: they are not.
+    pub(crate) padded: u16,
     /// What it is answered in the next hello.
     pub(crate) answer: Option<Restart>,
 }
@@ -65,6 +67,7 @@ impl Adjacency {
             ipv6: Vec::new(),
             is_restarting: false,
             is_suppressed: false,
+            padded: 0,
             answer: None,
         }
     }

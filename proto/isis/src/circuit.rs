@@ -2,6 +2,7 @@
 
 use crate::address::{Level, Levels, LspId, NodeId, SystemId};
 use crate::adjacency::{Adjacency, AdjacencyKey, AdjacencyState};
+use crate::doubt::Doubted;
 use crate::pdu::Summary;
 use crate::settings::{CircuitSettings, LinkType};
 use machine::{Duration, Time};
@@ -157,6 +158,8 @@ pub(crate) struct Circuit {
     pub(crate) active: Levels,
     pub(crate) adjacencies: BTreeMap<AdjacencyKey, Adjacency>,
     pub(crate) levels: [LevelState; 2],
+    /// What came last and was not believed, or is odd.
+    pub(crate) doubted: Option<Doubted>,
     /// Labels of its adjacencies.
     pub(crate) sids: BTreeMap<SystemId, u32>,
 }
@@ -172,6 +175,7 @@ impl Circuit {
             active,
             adjacencies: BTreeMap::new(),
             levels: [LevelState::new(), LevelState::new()],
+            doubted: None,
             sids: BTreeMap::new(),
         }
     }

@@ -25,6 +25,7 @@ mod address;
 mod adjacency;
 mod circuit;
 mod discard;
+mod doubt;
 mod instance;
 mod lsdb;
 pub mod lsp;
@@ -39,6 +40,7 @@ mod topology;
 pub use address::{AreaAddress, Level, Levels, LspId, NodeId, Snpa, SystemId};
 pub use adjacency::AdjacencyState;
 pub use discard::Discard;
+pub use doubt::{Doubt, Doubted};
 pub use instance::{
     ALL_IS, ALL_L1_IS, ALL_L2_IS, Counts, In, Instance, LLC, Neighbouring, Out, Ways,
 };

@@ -36,4 +36,4 @@ mod timer;
 pub use carried::Position;
 pub use connection::{Connection, INCOMING_MAX, QUEUE_MAX, State, TIME_WAIT, Why};
 pub use segment::{Ends, Flags, HEADER, OCTETS_MAX, PROTOCOL, Segment, is_sound};
-pub use signature::{SIGNATURE, is_signed, sign};
+pub use signature::{SIGNATURE, has_signature, is_signed, sign};

@@ -72,6 +72,12 @@ pub fn sign(ends: Ends, key: &[u8], octets: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Whether a segment is signed, with whatever key.
+#[must_use]
+pub fn has_signature(octets: &[u8]) -> bool {
+    parts(octets).is_some_and(|(head, _)| signature(&head[HEADER..]).is_some())
+}
+
 /// Whether a segment is signed with that key.
 #[must_use]
 pub fn is_signed(ends: Ends, key: &[u8], octets: &[u8]) -> bool {

@@ -26,8 +26,8 @@ pub(crate) fn away(speaker: &mut Speaker, name: &str, now: Time) -> Vec<Conditio
     rows
 }
 
-/// What is the matter with a peer that is there, or should be.
-pub(crate) fn of_peer(rib: &Rib, id: PeerId, peer: &Peer) -> Vec<Condition> {
+/// What is the matter with a peer that is there, or should be; `why` its session does not stand.
+pub(crate) fn of_peer(rib: &Rib, id: PeerId, peer: &Peer, why: Option<String>) -> Vec<Condition> {
     let name = &peer.settings.name;
     let mut rows = Vec::new();
     if let Some(Held::Excess(restart)) = peer.held {
@@ -39,11 +39,10 @@ pub(crate) fn of_peer(rib: &Rib, id: PeerId, peer: &Peer) -> Vec<Condition> {
         let text = format!("the session of {name} was ended: {why}; {next}");
         rows.push(alarm("prefix-limit-exceeded", name, "critical", &text));
     } else if peer.is_missed() {
-        let why = match &peer.ending {
-            Some(ending) => &*ending.text,
-            None if peer.settings.target.is_some() => "it has not answered yet",
-            None => "it has not come yet",
-        };
+        let why = why.unwrap_or_else(|| match peer.settings.target {
+            Some(_) => "it has not answered yet".to_owned(),
+            None => "it has not come yet".to_owned(),
+        });
         let text = format!("the session of {name} does not stand: {why}");
         let row = alarm("bgp-session-down", name, "major", &text);
         rows.push(row.starting(peer.is_starting()));

@@ -127,9 +127,12 @@ impl Tables<'_> {
     }
 
     /// What is the matter with peers that are there, or should be.
-    pub fn alarms(&self) -> impl Iterator<Item = Condition> + '_ {
+    pub fn alarms(&self, now: Time) -> impl Iterator<Item = Condition> + '_ {
         let peers = self.speaker.peers().iter();
-        peers.flat_map(|(id, peer)| alarms::of_peer(self.rib, id, peer))
+        peers.flat_map(move |(id, peer)| {
+            let why = self.speaker.why(now, peer);
+            alarms::of_peer(self.rib, id, peer, why)
+        })
     }
 
     /// Peers from ranges that are away; `name` is the function's.

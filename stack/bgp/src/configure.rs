@@ -106,6 +106,11 @@ impl Speaker {
             (false, true) => peer.held = None,
             (true, true) => {}
         }
+        if change == Change::Reset {
+            // What was the matter before is of another configuration.
+            peer.ending.take_if(|it| it.at < now);
+            self.refusals.forget(peer.settings.address);
+        }
         self.events.push_back(Out::Limits(id));
     }
 }

@@ -5,6 +5,7 @@ use crate::Speaker;
 use crate::config::{PEERS_MAX, PeerSettings};
 use crate::effects::Out;
 use crate::peers::{Ending, Peer};
+use crate::refusals::Refusal;
 use bgp::{ConnectionId, In};
 use machine::Time;
 use rib::PeerId;
@@ -24,6 +25,7 @@ impl Speaker {
         }
         if let Some(id) = self.peers.of_target(&flow) {
             let connection = self.peers.connect(now, id, flow);
+            self.refusals.forget(flow.remote.ip());
             return self.tell(now, id, In::Connected(connection), out);
         }
         let known = self.peers.of_address(flow.remote.ip());
@@ -31,6 +33,7 @@ impl Speaker {
             return out.close(flow);
         };
         let connection = self.peers.connect(now, id, flow);
+        self.refusals.forget(flow.remote.ip());
         self.start(now, id, out);
         self.tell(now, id, In::Accepted(connection), out);
     }
@@ -49,7 +52,7 @@ impl Speaker {
         let range = self.resolved.ranges.iter().find(|range| range.has(address));
         let group = range.and_then(|range| self.resolved.groups.get(range.group));
         let Some(group) = group else {
-            self.counts.refused += 1;
+            self.refuse(now, address, Refusal::NoPeer);
             return None;
         };
         let is_full = self.peers.of_group(group.name()) >= group.peers_max;
@@ -81,6 +84,10 @@ impl Speaker {
 
     /// A connection ended, or never stood.
     pub(crate) fn lost(&mut self, now: Time, flow: &Flow, why: &str, out: &mut Effects) {
+        if flow.remote.ip().is_unspecified() {
+            // Of a listening port: somebody who connects has not signed as he must.
+            return self.refusals.note_unproven(now);
+        }
         if let Some(id) = self.peers.of_connection(flow.conn) {
             let connection = ConnectionId(flow.conn.0);
             self.peers.disconnect(id, connection);

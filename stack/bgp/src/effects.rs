@@ -1,5 +1,6 @@
 //! What a speaker is told of its connections, and what its owner is to do.
 
+use crate::refusals::Refusal;
 use bgp::codec::RefreshKind;
 use bgp::family::{Family, FamilySet};
 use bgp::{Cause, Negotiated};
@@ -12,12 +13,15 @@ use runtime::Flow;
 pub enum In<'a> {
     /// It stands, opened here or accepted.
     Connected(Flow),
-    /// It ended, or never stood, and why.
+    /// It ended, or never stood, and why. Of a listening port, with an unspecified far end: segments
+    /// were dropped that were not signed as its peers must.
     Lost(&'a Flow, &'a str),
     /// Octets came: what [`crate::frame`] cut. [`crate::Speaker::next`] wants them again.
     Octets(&'a Flow, &'a [u8]),
     /// The kernel took octets of it, the first number; those of the second still wait.
     Written(&'a Flow, u64, u64),
+    /// Somebody tries to connect from that address, and what carries connections did not let him.
+    Refused(IpAddr, Refusal),
 }
 
 /// What the owner of the routes is to do, in this order.

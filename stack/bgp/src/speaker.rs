@@ -7,6 +7,7 @@ use crate::effects::{Counts, In, Out};
 use crate::peers::Peers;
 use crate::policy_table::{PolicyTable, Validate};
 use crate::received::Received;
+use crate::refusals::Refusals;
 use bgp::codec::Cease;
 use machine::{Duration, Time};
 use policy::PolicyConfig;
@@ -27,6 +28,7 @@ pub struct Speaker {
     pub(crate) peers: Peers,
     /// Peers from ranges that are missed.
     pub(crate) departed: DepartedPeers,
+    pub(crate) refusals: Refusals,
     pub(crate) policies: Arc<PolicyTable>,
     pub(crate) policy_configs: Vec<PolicyConfig>,
     pub(crate) clock: Clock,
@@ -61,6 +63,7 @@ impl Speaker {
             resolved: section.resolve(),
             peers: Peers::default(),
             departed: DepartedPeers::default(),
+            refusals: Refusals::default(),
             policies: Arc::new(PolicyTable::new(section.policies(), validation)),
             policy_configs: section.policy.to_vec(),
             clock: Clock::new(seed.now),
@@ -91,6 +94,7 @@ impl Speaker {
             In::Lost(flow, why) => self.lost(now, flow, why, out),
             In::Octets(flow, bytes) => self.octets(now, flow, bytes, out),
             In::Written(flow, octets, left) => self.written(now, flow, octets, left, out),
+            In::Refused(address, why) => self.refuse(now, address, why),
         }
     }
 

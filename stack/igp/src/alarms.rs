@@ -28,7 +28,8 @@ impl Router {
                 let name = it.name_of(circuit);
                 (name.to_owned(), format!("{name} {system}"))
             };
-            rows.extend(self.lost(&it.history, at, |_| None));
+            let why = |id: (u32, isis::SystemId, u8)| it.against_lost(now, id.0, id.1);
+            rows.extend(self.lost(&it.history, at, why));
             rows.extend(self.double(it.history.double(now), Protocol::Isis, &it.section.net));
         }
         let sessions =

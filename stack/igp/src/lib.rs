@@ -20,6 +20,7 @@ pub mod ask;
 mod by_isis;
 mod by_ospf;
 pub mod config;
+mod doubts;
 mod fragments;
 pub mod frame;
 mod history;

@@ -5,6 +5,8 @@ use question::rows;
 use runtime::AskError;
 use std::net::{IpAddr, Ipv4Addr};
 
+/// The state of one that is heard, and no neighbour.
+pub(crate) const REFUSED: &str = "refused";
 /// Links of an LSA that its row shows at most.
 pub(crate) const LINKS_MAX: usize = 16;
 
@@ -59,7 +61,8 @@ rows! {
         unacknowledged: Option<usize>,
         requested: Option<usize>,
         /// Why it is none, or no use of it: what its last hello or description was not believed
-        /// for. One that is no neighbour at all for that has the state `refused`. Null of IS-IS.
+        /// for, or that it does not hear this router. One that is no neighbour at all for that has
+        /// the state `refused`.
         why: Option<String>,
     }
 

@@ -301,7 +301,7 @@ impl Labels {
                 (id, terms(speaker.has_gtsm(far)))
             })
         };
-        self.streams.arrived(now, &Arrived::read(GLOBAL, octets)?, may)
+        self.streams.arrived(now, &Arrived::read(GLOBAL, octets)?, may).ok()
     }
 
     fn datagram(

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::packet::{Arrived, Ends, write};
-use crate::stream::Terms;
+use crate::stream::{Refused, Terms, Unmet};
 use crate::streams::{Event, Streams, WAITING_ALL_MAX};
 use dataplane::{PacketChannel, PacketChannelEvent, PacketChannelTally};
 use machine::Time;
@@ -182,32 +182,41 @@ impl Carrier {
     }
 
     /// Takes what happened on a channel; that of another number is passed over. `welcomes` says who
-    /// may connect to an address of a table.
+    /// may connect to an address of a table. Whose attempt to connect was refused there, and why:
+    /// `None` where nobody is welcome from there.
     pub fn step(
         &mut self,
         now: Time,
         port: PortId,
         event: ChannelEvent<'_>,
         welcomes: impl FnOnce(u32, IpAddr) -> bool,
-    ) {
+    ) -> Option<(u32, IpAddr, Option<Unmet>)> {
         let Some(PacketChannelEvent::Packet(record, packet)) = self.channel.step(now, port, event)
         else {
-            return;
+            return None;
         };
         self.received += 1;
+        let mut is_stranger = false;
         let Self { listen, next, .. } = self;
         let may = |ends: &Ends| {
             let is_ours = listen.own.contains(&(ends.table, ends.own.ip()));
             let is_meant = ends.own.port() == listen.port && is_ours;
             let is_let_in = is_meant && welcomes(ends.table, ends.far.ip());
+            is_stranger = is_meant && !is_let_in;
             is_let_in.then(|| {
                 *next = next.wrapping_add(1).max(1);
                 (ConnId(*next), listen.terms(ends.table, ends.far.ip()))
             })
         };
-        let came = Arrived::read(record.vrf, packet);
-        let came = came.and_then(|it| self.streams.arrived(now, &it, may));
-        self.unread += u64::from(came.is_none());
+        let arrived = Arrived::read(record.vrf, packet);
+        let came = arrived.map(|it| self.streams.arrived(now, &it, may));
+        self.unread += u64::from(came != Some(Ok(())));
+        let (it, refused) = arrived.zip(came?.err())?;
+        let from = (it.ends.table, it.ends.far.ip());
+        match refused {
+            Refused::Unmet(unmet) => Some((from.0, from.1, Some(unmet))),
+            Refused::Unwanted => is_stranger.then_some((from.0, from.1, None)),
+        }
     }
 
     /// Does what the speaker of a table wants; `from` says of the far end of a flow from which

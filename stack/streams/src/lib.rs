@@ -30,5 +30,5 @@ mod waiting;
 
 pub use carrier::{Carried, Carrier, CarrierTally, ListenTerms};
 pub use packet::{Arrived, Ends, Leaving, write};
-pub use stream::Terms;
+pub use stream::{Refused, Terms, Unmet};
 pub use streams::{Event, Streams, Tally, WAITING_ALL_MAX};

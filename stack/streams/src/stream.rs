@@ -5,7 +5,7 @@ use crate::streams::Event;
 use crate::waiting::Waiting;
 use machine::{Duration, Time};
 use runtime::Secret;
-use tcp::{Connection, QUEUE_MAX, State, Why, is_signed};
+use tcp::{Connection, QUEUE_MAX, State, Why, has_signature, is_signed};
 
 /// One that was closed passes what was on its way for so long.
 pub(crate) const CLOSING: Duration = Duration::from_secs(30);
@@ -39,12 +39,43 @@ pub(crate) struct Stream {
     pub(crate) armed: Option<Time>,
 }
 
+/// What a segment does not prove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmet {
+    /// It comes from further away than it may.
+    TooFar,
+    /// It is not signed.
+    NoSignature,
+    /// It is signed with another key.
+    WrongSignature,
+    /// It is signed, and nothing is known here to look at that with: what would be answered, the
+    /// far end would not take.
+    UnknownSignature,
+}
+
+/// Why nothing came of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It cannot be read, or nobody has such a connection.
+    Unwanted,
+    /// Its far end must prove more.
+    Unmet(Unmet),
+}
+
 impl Terms {
-    /// Whether a segment proves what it must.
-    pub(crate) fn are_met(&self, it: &Arrived<'_>) -> bool {
+    /// Looks at what a segment proves.
+    pub(crate) fn look_at(&self, it: &Arrived<'_>) -> Result<(), Refused> {
         let between = (it.ends.far.ip(), it.ends.own.ip());
-        let is_near = it.hop_limit >= self.hop_limit_min;
-        is_near && self.key.as_ref().is_none_or(|key| is_signed(between, key.reveal(), it.octets))
+        let is_proven = |key: &Secret| is_signed(between, key.reveal(), it.octets);
+        let unmet = match &self.key {
+            _ if it.hop_limit < self.hop_limit_min => Unmet::TooFar,
+            Some(key) if is_proven(key) => return Ok(()),
+            Some(_) if has_signature(it.octets) => Unmet::WrongSignature,
+            Some(_) => Unmet::NoSignature,
+            None if has_signature(it.octets) => Unmet::UnknownSignature,
+            None => return Ok(()),
+        };
+        Err(Refused::Unmet(unmet))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::numbers::{MSS, Numbers};
 use crate::packet::{Arrived, Ends, Leaving};
 use crate::shares::{Far, OF_ONE_MAX, Shares};
-use crate::stream::{CLOSING, Stream, Terms};
+use crate::stream::{CLOSING, Refused, Stream, Terms};
 use bytes::Bytes;
 use machine::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,34 +206,36 @@ impl<K: Ord + Copy> Streams<K> {
     }
 
     /// A segment came; `may` says of ends that have no connection whether one may begin, under
-    /// which number, and what the far end must prove. `None`: nothing came of it.
+    /// which number, and what the far end must prove.
+    ///
+    /// # Errors
+    /// Nothing came of it, and why.
     pub fn arrived(
         &mut self,
         now: Time,
         it: &Arrived<'_>,
         may: impl FnOnce(&Ends) -> Option<(K, Terms)>,
-    ) -> Option<()> {
-        let segment = Segment::read(it.octets).ok()?;
+    ) -> Result<(), Refused> {
+        let segment = Segment::read(it.octets).map_err(|_| Refused::Unwanted)?;
         let known = self.by_ends.get(&it.ends).copied();
         if let Some((id, stream)) = known.and_then(|id| Some((id, self.all.get_mut(&id)?)))
             && !stream.connection.makes_way_for(&segment)
         {
             self.tally.looks += 1;
-            if !stream.terms.are_met(it) {
-                return None;
-            }
+            stream.terms.look_at(it)?;
             stream.connection.receive(now, &segment);
             self.touched.insert(id);
             self.stands(id);
-            return Some(());
+            return Ok(());
         }
         let may = may(&it.ends).filter(|(id, _)| !self.all.contains_key(id));
-        let (id, terms) = may.filter(|(_, terms)| terms.are_met(it))?;
+        let (id, terms) = may.ok_or(Refused::Unwanted)?;
+        terms.look_at(it)?;
         match segment.is_first() {
             true => self.asked(now, it.ends, &segment, id, terms),
             false => self.proves(now, it.ends, &segment, id, terms),
         }
-        Some(())
+        Ok(())
     }
 
     /// One that a far end has begun may have got beyond its SYN.

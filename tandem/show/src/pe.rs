@@ -35,6 +35,19 @@ pub const GRAPH: Listing = Listing::new(
     ],
 );
 
+/// What is lost.
+pub const DROPS: Listing = Listing::new(
+    "nothing was lost",
+    &[
+        plain("function", "FUNCTION"),
+        plain("node", "NODE"),
+        plain("port", "PORT"),
+        plain("interface", "INTERFACE"),
+        plain("reason", "REASON"),
+        plain("packets", "PACKETS"),
+    ],
+);
+
 /// Ports.
 pub const PORTS: Listing = Listing::new(
     "no port is configured",
@@ -256,8 +269,9 @@ pub const PACKET_CHANNELS: Listing = Listing::new(
 );
 
 /// What a forwarder may be asked, and the table of the answer.
-pub const ASKED: [(&str, &Listing); 10] = [
+pub const ASKED: [(&str, &Listing); 11] = [
     ("graph", &GRAPH),
+    ("drops", &DROPS),
     ("ports", &PORTS),
     ("interfaces", &INTERFACES),
     ("neighbours", &NEIGHBOURS),

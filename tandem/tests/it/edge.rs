@@ -412,6 +412,25 @@ fn the_operator_sees_nodes_drops_ports_and_the_way_of_a_packet() {
     assert!(dropped.iter().any(|it| it.as_object().is_some_and(|it| !it.is_empty())), "{graph:?}");
     let ports = scene.rows(&["plane", "ports"]);
     assert!(ports.iter().all(|port| port["up"] == true && port["sent"].as_u64() > Some(0)));
+    // Nobody has that address: what waited for its answer is told, and where.
+    let (reached, _) = a.ping(&["-c", "1"], "10.2.0.99");
+    let lost = scene.rows(&["plane", "drops"]);
+    let is_it = |it: &&Value| it["reason"] == "held for its neighbour, which did not answer";
+    let it = lost.iter().find(is_it).unwrap_or_else(|| panic!("{lost:?}"));
+    assert_eq!((reached, &it["interface"], &it["packets"]), (false, &"b".into(), &1.into()));
+    assert!(lost.iter().all(|it| it["reason"] != "arp heard"), "{lost:?}");
+}
+
+#[test]
+fn the_first_packets_by_a_new_way_are_held_and_arrive() {
+    let mut scene = Scene::new();
+    let (a, b) = two_hosts(&scene);
+    scene.start(TWO_HOSTS);
+    a.reaches("10.2.0.2");
+    // Another address of it, of which the forwarder knows no MAC address.
+    b.namespace.ip(&["address", "add", "10.2.0.77/24", "dev", "eth0"]).unwrap();
+    let (_, said) = a.ping(&["-i", "0.01", "-c", "20"], "10.2.0.77");
+    assert!(said.contains("20 received, 0% packet loss"), "{said}");
 }
 
 const TAGGED: &str = r#"

@@ -310,9 +310,9 @@ fn a_password_lets_bird_in_and_a_wrong_one_does_not() {
     };
     let scene = Scene::of(&peer("password = \"at the neighbours\""));
     let _bird = scene.bird("password \"under the mat\";");
-    std::thread::sleep(Duration::from_secs(5));
-    let rows = scene.json(&["bgp"]);
-    assert_eq!(rows[0]["state"], "Active", "{rows}");
+    let said = "segments with a wrong or no password came to this machine";
+    let rows = scene.until(&["bgp"], |rows| rows[0]["why"] == said);
+    assert_eq!(rows[0]["state"], "Active", "{rows:?}");
     // The right one, out of a file: the session comes, and nothing else was touched.
     std::fs::write(scene.path("var/key"), "under the mat\n").unwrap();
     let next = Scene::text(scene.port, &peer("password_file = \"key\""));

@@ -20,6 +20,8 @@ const LABEL_MIN: u32 = 16;
 const LABEL_MAX: u32 = 0x000F_FFFF;
 /// Families whose routes have labels.
 const LABELLED: [&str; 4] = ["vpnv4", "vpnv6", "ipv4-labelled", "ipv6-labelled"];
+/// Those of them that are of VPNs.
+const VPNS: [&str; 2] = ["vpnv4", "vpnv6"];
 /// Equal ways of a route at most.
 const PATHS_MAX: u8 = 64;
 
@@ -262,6 +264,21 @@ impl Bgp {
                 issues.push(Issue::new(format!("{at}.families"), what, hint));
             }
         }
+    }
+
+    /// Groups and peers that are told of VPNs: where they stand, and the address of one.
+    pub(super) fn tell_vpns(&self) -> Vec<(String, Option<IpAddr>)> {
+        let has = |it: &Option<Vec<String>>| it.iter().flatten().any(|it| VPNS.contains(&&**it));
+        let groups = self.group.iter().enumerate().filter(|(_, it)| has(&it.families));
+        let groups = groups.filter(|(_, it)| !it.ranges.is_empty());
+        let groups = groups.map(|(n, _)| (format!("group[{n}]"), None));
+        let of_group = |it: &Peer| {
+            let group = self.group.iter().find(|of| it.group.as_ref() == Some(&of.name));
+            group.is_some_and(|of| has(&of.families))
+        };
+        let tells = |it: &Peer| has(&it.families) || it.families.is_none() && of_group(it);
+        let peers = self.peer.iter().enumerate().filter(|(_, it)| tells(it));
+        peers.map(|(n, it)| (format!("peer[{n}]"), Some(it.address))).chain(groups).collect()
     }
 
     /// Peers of other ASes.

@@ -29,7 +29,8 @@ impl Pe {
     }
 
     /// What may be, and is perhaps not meant: subnets that two interfaces of one routing table have
-    /// (packets to them leave by one of both), labels that others than the core may send.
+    /// (packets to them leave by one of both), labels that others than the core may send, and VPNs
+    /// without an interface that takes labels.
     #[must_use]
     pub fn advice(&self) -> Vec<Issue> {
         let mut seen: Vec<(Option<&str>, (IpAddr, u8), &str)> = Vec::new();
@@ -54,6 +55,7 @@ impl Pe {
             }
         }
         self.advise_labels(&mut found);
+        self.advise_vpns(&mut found);
         found
     }
 

@@ -161,6 +161,33 @@ impl Pe {
             }
         }
     }
+
+    /// Routes of VPNs have labels, and what the far edge sends to them comes by no interface.
+    pub(super) fn advise_vpns(&self, found: &mut Vec<Issue>) {
+        let is_taken = |it: &Interface| (it.mpls || self.speaks_ldp(it)) && it.is_core();
+        let has_vpn = self.vrf.iter().any(|it| it.rd.is_some());
+        if !has_vpn || self.interface.iter().any(is_taken) {
+            return;
+        }
+        let Some((at, peer)) = self.bgp.iter().flat_map(super::Bgp::tell_vpns).next() else {
+            return;
+        };
+        let leads_there = |it: &Interface| {
+            let subnets = it.addresses.iter().filter_map(|text| super::prefix(text));
+            it.vrf.is_none()
+                && subnets.map(super::network).any(|(network, length)| {
+                    peer.is_some_and(|peer| super::network((peer, length)) == (network, length))
+                })
+        };
+        let near =
+            self.interface.iter().position(leads_there).map(|n| format!("interface[{n}].mpls"));
+        let what = "packets of VPNs come with labels, and no interface of the core takes any: \
+                    what other edges send to the routing tables with `rd` is dropped";
+        let hint = "set `mpls = true` where the other edges are, or add those interfaces to \
+                    `[pe.ldp]`";
+        let at = near.unwrap_or_else(|| format!("bgp.{at}.families"));
+        found.push(Issue::new(at, what, hint));
+    }
 }
 
 impl Interface {

@@ -11,7 +11,7 @@ use crate::Settings;
 use crate::config::{BGP_PORT, Bgp, Pe, Vrf};
 use crate::labelled::Labelled;
 use bgp::codec::Cease;
-use bgp_stack::{Beside, In, Out, PeerMetrics, Speaker, Tables, alarm, frame};
+use bgp_stack::{Beside, In, Out, PeerMetrics, Refusal, Speaker, Tables, alarm, frame};
 use dataplane::{Dataplane, PacketChannel};
 use igp::{Prefix, Router};
 use machine::{Duration, Time};
@@ -21,7 +21,7 @@ use runtime::{Answered, Ask, AskError, ChannelEvent, Effects, PortId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use streams::{Carried, Carrier, ListenTerms};
+use streams::{Carried, Carrier, ListenTerms, Unmet};
 
 /// The number of the global table.
 const GLOBAL: u32 = 0;
@@ -354,9 +354,20 @@ impl Speaking {
     /// Something came by the packet channel.
     pub(super) fn arrive(&mut self, now: Time, port: PortId, event: ChannelEvent<'_>) {
         let speakers = &self.speakers;
-        self.carrier.step(now, port, event, |table, far: IpAddr| {
+        let refused = self.carrier.step(now, port, event, |table, far: IpAddr| {
             speakers.get(&table).is_some_and(|it| it.speaker.welcomes(far))
         });
+        let Some((table, far, unmet)) = refused else { return };
+        let why = match unmet {
+            None => Refusal::NoPeer,
+            Some(Unmet::TooFar) => Refusal::TooFar,
+            Some(Unmet::NoSignature) => Refusal::NoPassword,
+            Some(Unmet::WrongSignature) => Refusal::WrongPassword,
+            Some(Unmet::UnknownSignature) => Refusal::UnknownPassword,
+        };
+        if let Some(it) = self.speakers.get_mut(&table) {
+            it.speaker.step(now, In::Refused(far, why), &mut it.wanted);
+        }
     }
 
     /// Carries what the speaker of a table wants.
@@ -604,7 +615,7 @@ impl Speaking {
         let mut rows = Vec::new();
         for table in self.speakers.keys().copied().collect::<Vec<_>>() {
             let found = self.tables(table, |it| {
-                let mut rows: Vec<Condition> = it.alarms().collect();
+                let mut rows: Vec<Condition> = it.alarms(now).collect();
                 rows.extend(it.away_alarms(now, &function));
                 rows
             });

@@ -524,6 +524,35 @@ fn every_label_has_one_giver_and_is_one_of_this_router() {
 }
 
 #[test]
+fn vpns_without_an_interface_that_takes_labels_are_advised_of() {
+    let section = |core: &str, more: &str, rd: &str, families: &str| {
+        let text = format!(
+            "name = \"pe1\"\nport = [{{ name = \"core\", driver = \"af_packet\" }}]\n\
+             interface = [{{ name = \"core\", addresses = [\"192.0.2.1/30\"]{core} }}]\n\
+             [[vrf]]\nname = \"red\"\n{rd}\n{more}\n[bgp]\nasn = 65000\n\
+             identifier = \"192.0.2.1\"\n[[bgp.peer]]\nname = \"far\"\n\
+             address = \"192.0.2.2\"\nfamilies = [{families}]\n"
+        );
+        let pe: Pe = toml::from_str(&text).unwrap();
+        pe.advice().into_iter().map(|it| it.path).collect::<Vec<String>>()
+    };
+    let rd = "rd = \"65000:1\"";
+    assert_eq!(section("", "", rd, "\"vpnv4\""), ["interface[0].mpls"]);
+    let elsewhere = section(", vrf = \"red\"", "", rd, "\"ipv4-unicast\", \"vpnv6\"");
+    assert_eq!(elsewhere, ["bgp.peer[0].families"]);
+    let ldp = "[ldp]\nrouter_id = \"192.0.2.1\"\ninterface = [{ name = \"core\" }]";
+    for (core, more, rd, families) in [
+        (", mpls = true", "", rd, "\"vpnv4\""),
+        ("", ldp, rd, "\"vpnv4\""),
+        ("", "", "", "\"vpnv4\""),
+        ("", "", rd, "\"ipv4-unicast\""),
+    ] {
+        let said = section(core, more, rd, families);
+        assert_eq!(said, Vec::<String>::new(), "{core} {more} {rd} {families}");
+    }
+}
+
+#[test]
 fn labels_of_services_come_by_interfaces_of_the_core_and_who_else_may_send_them_is_said() {
     let peer = "[bgp]\nasn = 65000\nidentifier = \"192.0.2.1\"\n[[bgp.peer]]\nname = \"west\"\n\
                 address = \"192.0.2.2\"\nasn = ";

@@ -58,6 +58,48 @@ fn a_datagram_from_another_address_is_counted_and_not_heard() {
     assert!(!node.standing().is_peer_alive, "a heartbeat from elsewhere is none");
 }
 
+#[test]
+fn a_node_with_a_wrong_peer_says_within_seconds_that_it_is_active_alone_and_who_speaks_instead() {
+    let ports = [free_port(), free_port()];
+    let start = |name: &str, own: usize, peer: SocketAddr| {
+        let config: Replica = serde_json::from_value(serde_json::json!({
+            "node": name,
+            "listen": format!("127.0.0.{}:{}", own + 1, ports[own]),
+            "peer": peer.to_string(),
+            "heartbeat_ms": HEARTBEAT.as_millis() as u64,
+            "detect_ms": 200,
+        }))
+        .expect("a configuration");
+        let node = Node::start(&config, Some(&keys()), 1).expect("it starts");
+        node.attach(Orders::default());
+        node
+    };
+    let wrong = SocketAddr::from(([127, 0, 0, 9], ports[1]));
+    let nodes = [start("a", 0, wrong), start("b", 1, SocketAddr::from(([127, 0, 0, 1], ports[0])))];
+    let began = Instant::now();
+    let lost = |node: &Node| {
+        let mut all = node.alarms().into_iter();
+        all.find(|it| it.name == "replica-peer-lost").filter(|it| !it.starting)
+    };
+    until("both say it", || nodes.iter().all(|node| lost(node).is_some()));
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let text = lost(&nodes[0]).expect("it stands").text;
+    let alone = "was never heard: this node is active alone, and without an arbiter that one may \
+                 be as well";
+    let stranger = "datagrams come here from 127.0.0.2, which is not `peer`";
+    assert_eq!(text, format!("the other node, {wrong} (`peer`), {alone}; {stranger}"));
+    assert!(nodes.iter().all(|it| it.standing().role == Role::Active));
+    // The address is put right: they meet, and nothing is the matter any more.
+    let right: Replica = serde_json::from_value(serde_json::json!({
+        "node": "a",
+        "listen": format!("127.0.0.1:{}", ports[0]),
+        "peer": format!("127.0.0.2:{}", ports[1]),
+    }))
+    .expect("a configuration");
+    nodes[0].configure(&right).expect("it is an address");
+    until("they meet", || nodes.iter().all(|node| lost(node).is_none()));
+}
+
 fn keys() -> Keys {
     Keys::parse("the key of this pair").expect("a key")
 }

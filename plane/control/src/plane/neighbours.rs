@@ -5,7 +5,8 @@
 //!   wanted → Asked ──answer──→ Known ──60 s──→ Probed ──answer──→ Known
 //!              │ 3 tries          ↑ 5 s            │ 3 tries
 //!              │               spoke of itself     │
-//!              └→ forgotten, and not asked for during 3 s; a gateway is asked again every 5 s
+//!              └→ forgotten, and not asked for during 3 s; a gateway is asked again every 5 s,
+//!                 and at once when a packet goes there
 //! ```
 //! Nobody may fill the table (RFC 6583): `entries` says who gives way to whom.
 
@@ -23,6 +24,7 @@ use entries::{Class, Held, Key, State};
 use heard::CLAIM_RETRANSMIT;
 use machine::Time;
 use nodes::feature::Watched;
+use nodes::glean::HELD_MAX;
 use nodes::hop::DOWN;
 use nodes::{Out, Refused, Token};
 use nodes::{arp, nd};
@@ -32,8 +34,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 use table::hop::{Hop, Kind, Line};
 
-/// Packets held for a neighbour at most: the last ones.
-pub const HELD_MAX: usize = 3;
 /// Octets of them at most: one of the longest packets.
 pub const HELD_OCTETS_MAX: usize = 10_240;
 /// Between two questions.
@@ -330,8 +330,9 @@ impl Plane {
         let Some(entry) = self.neighbours.entries.get_mut(&key) else { return Ok(false) };
         let before = entry.mac.take();
         (entry.confirmed, entry.claim) = (false, None);
-        entry.held.clear();
+        let held = std::mem::take(&mut entry.held);
         let users = entry.users;
+        held.iter().for_each(|_| self.neighbours.count(key.0, Reason::HeldUnanswered));
         if let Some(mac) = before {
             self.shared.admitted.known.forget(key.0, key.1, mac);
         }
@@ -386,9 +387,17 @@ impl Plane {
         }
         entry.held.push(held);
         let octets = |held: &[Held]| held.iter().map(|(_, packet)| packet.len()).sum::<usize>();
+        let mut displaced = 0;
         while entry.held.len() > HELD_MAX || octets(&entry.held) > HELD_OCTETS_MAX {
             entry.held.remove(0);
+            displaced += 1;
         }
+        // A gateway between two rounds of questions is wanted now.
+        let asks_at = entry.answers_until.max(self.now);
+        if entry.users > 0 && entry.tries == 0 && entry.due > asks_at {
+            self.neighbours.schedule(&key, asks_at);
+        }
+        (0..displaced).for_each(|_| self.neighbours.count(key.0, Reason::HeldDisplaced));
     }
 
     fn is_neighbourly(&self, key: Key) -> bool {
@@ -425,6 +434,7 @@ impl Plane {
             if entry.mac.is_none() && entry.users == 0 {
                 self.neighbours.falls_silent(key, self.now);
             }
+            held.iter().for_each(|_| self.neighbours.count(interface, Reason::HeldUnanswered));
             out.extend(held.into_iter().map(|(vrf, packet)| Out::Unreachable {
                 interface,
                 vrf,

@@ -5,6 +5,7 @@ use super::{Instance, Out};
 use crate::address::{FragmentId, Level, Levels, Snpa, SystemId};
 use crate::adjacency::AdjacencyState;
 use crate::circuit::Circuit;
+use crate::doubt::Doubted;
 use crate::routes::Route;
 use crate::settings::{BadSetting, CircuitSettings, Prefix, Settings};
 use machine::{Duration, Time};
@@ -31,6 +32,8 @@ pub struct Neighbouring {
     pub holds: Duration,
     /// It restarts, and is borne.
     pub is_restarting: bool,
+    /// Octets that its hellos are padded to; 0: they are not.
+    pub padded: u16,
 }
 
 impl CircuitSettings {
@@ -163,7 +166,14 @@ impl Instance {
             ipv6: it.ipv6.clone(),
             holds: it.hold_until.since(now),
             is_restarting: it.is_restarting,
+            padded: it.padded,
         })
+    }
+
+    /// What came last by a circuit and was not believed, or is odd.
+    #[must_use]
+    pub fn doubted(&self, circuit: u32) -> Option<&Doubted> {
+        self.circuits.get(&circuit)?.doubted.as_ref()
     }
 
     /// The route to a prefix.

@@ -7,7 +7,8 @@ use crate::circuit::Circuit;
 use crate::discard::Discard;
 use crate::lsp::{NLPID_IPV4, NLPID_IPV6};
 use crate::pdu::{
-    Authentication, Hello, HelloKind, HelloTlvs, Pdu, Restart, ThreeWay, ThreeWayState, write_hello,
+    Authentication, Hello, HelloKind, HelloTlvs, Pdu, Restart, ThreeWay, ThreeWayState, TlvKind,
+    write_hello,
 };
 use crate::settings::LinkType;
 use machine::{Duration, Time};
@@ -33,6 +34,8 @@ pub(super) struct Heard<'a> {
     pub(super) source: Snpa,
     pub(super) hello: &'a Hello,
     pub(super) tlvs: HelloTlvs,
+    /// Octets that it is padded to; 0: it is not.
+    pub(super) padded: u16,
 }
 
 /// Which adjacency of which circuit.
@@ -161,7 +164,10 @@ impl Instance {
         }
         let tlvs = HelloTlvs::read(pdu).map_err(|_| Discard::Malformed)?;
         let is_lan = self.circuits.get(&from.0).is_some_and(Circuit::is_lan);
-        let heard = Heard { circuit: from.0, source: from.1, hello, tlvs };
+        let is_padded =
+            pdu.tlvs().map_while(Result::ok).any(|tlv| tlv.kind() == Some(TlvKind::Padding));
+        let padded = if is_padded { machine::narrow::index(pdu.octets.len()) } else { 0 };
+        let heard = Heard { circuit: from.0, source: from.1, hello, tlvs, padded };
         match (hello.kind, pdu.kind.level()) {
             (HelloKind::Lan { .. }, Some(level)) if is_lan => {
                 self.lan_hello(now, level, &heard, out)
@@ -414,6 +420,7 @@ fn take_hello(it: &mut Adjacency, heard: &Heard<'_>) -> bool {
     if let HelloKind::Lan { priority, lan } = heard.hello.kind {
         (it.priority, it.lan) = (priority, lan);
     }
+    it.padded = heard.padded;
     it.circuit = heard.tlvs.three_way.map_or(0, |it| it.circuit);
     it.is_suppressed = heard.tlvs.restart.is_some_and(|it| it.suppresses);
     let tlvs = &heard.tlvs;

@@ -26,10 +26,11 @@ use crate::address::{FragmentId, Level, Levels, LspId, NodeId, Snpa, SystemId};
 use crate::adjacency::AdjacencyState;
 use crate::circuit::Circuit;
 use crate::discard::Discard;
+use crate::doubt::HeardHello;
 use crate::lsdb::Lsdb;
 use crate::lsp::Content;
 use crate::own::Own;
-use crate::pdu::{Body, Pdu, Summary};
+use crate::pdu::{Body, Means, Pdu, Summary};
 use crate::restarting::Restarting;
 use crate::routes::{Route, Table};
 use crate::settings::{Advertised, BadSetting, CircuitSettings, Prefix, Settings};
@@ -301,16 +302,25 @@ impl Instance {
         }
         let pdu = Pdu::read(octets).map_err(|_| Discard::Malformed)?;
         let level = pdu.kind.level();
-        if level.is_some_and(|level| !it.active.has(level)) {
-            return Err(Discard::Level);
-        }
-        if let Body::Hello(hello) = pdu.body {
-            if !it.settings.authentication.verify(pdu.octets, pdu.tlvs_at(), false) {
-                return Err(Discard::Authentication);
+        let is_of_level = level.is_none_or(|level| it.active.has(level));
+        if let Body::Hello(hello) = &pdu.body {
+            let heard = match () {
+                () if !is_of_level => Err(Discard::Level),
+                () if !it.settings.authentication.verify(pdu.octets, pdu.tlvs_at(), false) => {
+                    Err(Discard::Authentication)
+                }
+                () => self.hello(now, (circuit, source), hello, &pdu, out),
+            };
+            let of = HeardHello { source, hello, pdu: &pdu };
+            if let Some(circuit) = self.circuits.get_mut(&circuit) {
+                circuit.note_hello(now, &self.settings, &of, heard.err());
             }
-            return self.hello(now, (circuit, source), &hello, &pdu, out);
+            return heard;
         }
         let level = level.ok_or(Discard::Malformed)?;
+        if !is_of_level {
+            return Err(Discard::Level);
+        }
         self.receive_sequenced(now, (circuit, source), level, &pdu)
     }
 
@@ -322,10 +332,16 @@ impl Instance {
         level: Level,
         pdu: &Pdu<'_>,
     ) -> Result<(), Discard> {
-        let it = self.circuits.get(&from.0).ok_or(Discard::Circuit)?;
+        let it = self.circuits.get_mut(&from.0).ok_or(Discard::Circuit)?;
         it.sender(level, from.1).ok_or(Discard::Neighbour)?;
         let authentication = &self.settings.authentication[level.at()];
-        if !authentication.verify(pdu.octets, pdu.tlvs_at(), pdu.kind.is_lsp()) {
+        let is_proven = authentication.verify(pdu.octets, pdu.tlvs_at(), pdu.kind.is_lsp());
+        let refused = (!is_proven).then(|| {
+            let there = Means::of(pdu);
+            (there, authentication.means(there))
+        });
+        it.note_database(now, (level, from.1), pdu, refused);
+        if !is_proven {
             return Err(Discard::Authentication);
         }
         match pdu.body {

@@ -165,7 +165,65 @@ fn mac<M: hmac::Mac + hmac::digest::KeyInit>(key: &[u8], text: &[u8]) -> Vec<u8>
     mac.finalize().into_bytes().to_vec()
 }
 
+/// How the sender of a PDU shows that it may speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// In no way.
+    Null,
+    /// By a password.
+    Password,
+    /// By a digest whose key has no number (RFC 5304).
+    HmacMd5,
+    /// By a digest with the key of that number (RFC 5310).
+    Key(u16),
+    /// By something unknown; or there is no key to do it with.
+    None,
+}
+
+impl Means {
+    /// Those of a PDU.
+    pub(crate) fn of(pdu: &super::Pdu<'_>) -> Self {
+        let number = TlvKind::Authentication.number();
+        let mut all = pdu.tlvs().map_while(Result::ok);
+        match all.find(|tlv| tlv.number == number).map(|tlv| tlv.value) {
+            None => Self::Null,
+            Some([PASSWORD, ..]) => Self::Password,
+            Some([HMAC_MD5, ..]) => Self::HmacMd5,
+            Some([GENERIC, a, b, ..]) => Self::Key(u16::from_be_bytes([*a, *b])),
+            Some(_) => Self::None,
+        }
+    }
+}
+
+impl core::fmt::Display for Means {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Null => f.write_str("no authentication"),
+            Self::Password => f.write_str("a password"),
+            Self::HmacMd5 => f.write_str("a digest of HMAC-MD5"),
+            Self::Key(id) => write!(f, "key {id}"),
+            Self::None => f.write_str("an authentication that nobody knows"),
+        }
+    }
+}
+
 impl Authentication {
+    /// What is asked of a PDU: the key of its number, if there is one.
+    pub(crate) fn means(&self, there: Means) -> Means {
+        match self {
+            Self::Null => Means::Null,
+            Self::Password(_) => Means::Password,
+            Self::Cryptographic(keys) => {
+                let mut all = keys.iter().map(|key| match key.algorithm {
+                    Algorithm::HmacMd5 => Means::HmacMd5,
+                    _ => Means::Key(key.id),
+                });
+                let first = all.clone().next().unwrap_or(Means::None);
+                all.find(|it| *it == there).unwrap_or(first)
+            }
+        }
+    }
+
     /// A password; `None` when it is empty or longer than 254 octets.
     #[must_use]
     pub fn password(password: &[u8]) -> Option<Self> {

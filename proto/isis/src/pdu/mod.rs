@@ -9,7 +9,7 @@ mod checksum;
 mod hello;
 mod tlv;
 
-pub use authentication::{Algorithm, Authentication, AuthenticationKey};
+pub use authentication::{Algorithm, Authentication, AuthenticationKey, Means};
 pub use hello::{HelloTlvs, Restart, ThreeWay, ThreeWayState, write_hello};
 pub(crate) use hello::{area_piece, read_areas};
 pub use tlv::{Tlv, TlvKind, Tlvs, VALUE_MAX, write_pieces, write_tlv};

@@ -226,7 +226,8 @@ impl Tables<'_> {
     pub(super) fn show_summary(&mut self, now: Time) -> Vec<BgpSummaryRow> {
         self.speaker.forget_expired(now);
         let told = self.routes_announced();
-        let there = self.speaker.peers().iter().map(|(id, peer)| self.summary(id, peer, &told));
+        let there =
+            self.speaker.peers().iter().map(|(id, peer)| self.summary(now, id, peer, &told));
         let mut rows: Vec<_> = there.chain(self.speaker.away().map(|it| self.away(it))).collect();
         rows.sort_by_cached_key(|row| row.address.parse::<IpAddr>().ok());
         rows
@@ -275,7 +276,13 @@ impl Tables<'_> {
         told
     }
 
-    fn summary(&self, id: PeerId, peer: &Peer, told: &BTreeMap<PeerId, usize>) -> BgpSummaryRow {
+    fn summary(
+        &self,
+        now: Time,
+        id: PeerId,
+        peer: &Peer,
+        told: &BTreeMap<PeerId, usize>,
+    ) -> BgpSummaryRow {
         let counters = peer.session.counters();
         let heard = peer.connections.values().map(|it| it.heard.as_micros()).max();
         let offered = peer.negotiated.as_ref().map(|it| &it.peer);
@@ -303,11 +310,7 @@ impl Tables<'_> {
             messages_out: counters.sent.iter().sum::<u64>(),
             waiting_octets: peer.waiting(),
             flaps: peer.flaps(),
-            why: peer
-                .ending
-                .as_ref()
-                .filter(|_| !peer.is_up())
-                .map(|ending| ending.text.to_string()),
+            why: self.speaker.why(now, peer),
         }
     }
 
@@ -367,7 +370,7 @@ impl Tables<'_> {
             ttl_security_hops: peer.settings.guard.hops,
         };
         let (summary, counted) =
-            (self.summary(id, peer, &self.routes_announced()), self.counted(id, peer));
+            (self.summary(now, id, peer, &self.routes_announced()), self.counted(id, peer));
         Ok(vec![PeerSheet::There(Box::new(PeerRow { summary, agreement, counted }))])
     }
 

@@ -3,7 +3,7 @@
 use crate::world::{Observed, SECOND, World};
 use bgp::State;
 use bgp::family::Family;
-use bgp_stack::{Held, PolicyChange};
+use bgp_stack::{Held, In, PolicyChange, Refusal};
 use rib::Kind;
 
 const A: &str = r#"
@@ -221,4 +221,48 @@ fn two_that_restarted_do_not_wait_for_one_another_and_go_on_as_before_until_all_
     assert_eq!((is_deferring(&mut world, 0), is_recovering(&world)[0]), (true, true));
     world.pass(SECOND);
     assert_eq!((is_deferring(&mut world, 0), is_recovering(&world)[0]), (false, false));
+}
+
+#[test]
+fn why_a_session_does_not_stand_is_what_holds_now() {
+    let elsewhere = r#"
+asn = 65000
+identifier = "10.0.0.1"
+listen = ["10.0.0.1"]
+[[peer]]
+name = "b"
+address = "10.0.0.9"
+connect_retry_s = 10
+"#;
+    let mut world = World::new([elsewhere, &format!("{B}connect_retry_s = 10\n")]);
+    let why = |world: &World, at: usize| {
+        let speaker = &world.sides[at].speaker;
+        let (_, peer) = speaker.peers().iter().next().unwrap();
+        speaker.why(world.now, peer)
+    };
+    let stranger = "connections from 10.0.0.2 were refused: no peer has that address";
+    world.pass(SECOND * 30);
+    assert_eq!(why(&world, 0), Some(format!("it was closed; {stranger}")));
+    // Whoever carries connections says what is not proven by an address of the peer.
+    for (refusal, text) in [
+        (Refusal::WrongPassword, "segments with a wrong password come from its address"),
+        (Refusal::NoPassword, "segments without a password come from its address"),
+    ] {
+        let refused = In::Refused([10, 0, 0, 9].into(), refusal);
+        world.act(0, |speaker, now, out| speaker.step(now, refused, out));
+        assert_eq!(why(&world, 0), Some(format!("{text}; {stranger}")));
+    }
+    // Its address is put right: nothing of before is said any more, and the session stands.
+    world.configure(0, &elsewhere.replace("10.0.0.9", "10.0.0.2"));
+    let said = why(&world, 0).unwrap_or_default();
+    assert!(!said.contains("10.0.0.2") && !said.contains("password"), "{said}");
+    world.pass(SECOND * 60);
+    assert!(matches!(take(&mut world, 1)[..], [Observed::Up(_)]));
+    assert_eq!((why(&world, 0), why(&world, 1)), (None, None));
+    // A reason that grows old says so.
+    let (id, text) = (world.peer(0), Some("for the night".to_owned()));
+    world.act(0, |speaker, now, out| speaker.shut_down(now, id, text, out));
+    let fresh = why(&world, 0).unwrap();
+    world.pass(SECOND * 300);
+    assert_eq!(why(&world, 0), Some(format!("{fresh} (5 min ago)")));
 }

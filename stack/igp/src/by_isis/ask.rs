@@ -1,10 +1,11 @@
 //! What IS-IS says of itself to the management side.
 
 use super::IsisRouter;
+use super::doubt::is_of;
 use crate::around::Protocol;
 use crate::rows::{
     IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpWayRow,
-    LINKS_MAX, wrong,
+    LINKS_MAX, REFUSED, wrong,
 };
 use crate::watch::Watch;
 use isis::pdu::Summary;
@@ -13,16 +14,6 @@ use machine::{Duration, Time};
 use runtime::{Ask, AskError};
 
 const PROTOCOL: &str = Protocol::Isis.name();
-
-/// Levels as the section has them.
-fn levels(it: Levels) -> &'static str {
-    match (it.has(Level::One), it.has(Level::Two)) {
-        (true, true) => "level-1-2",
-        (true, false) => "level-1",
-        (false, true) => "level-2",
-        (false, false) => "none",
-    }
-}
 
 const fn state(it: AdjacencyState) -> &'static str {
     match it {
@@ -83,7 +74,7 @@ impl IsisRouter {
     pub(crate) fn neighbours(&self, now: Time, watch: &Watch) -> Vec<IgpNeighbourRow> {
         let all = self.instance.circuits().flat_map(|circuit| {
             let link = self.links.get(&circuit);
-            self.instance.neighbourhood(circuit, now).map(move |it| {
+            let rows = self.instance.neighbourhood(circuit, now).map(move |it| {
                 let near = link.and_then(|link| super::near(link, &it.addresses));
                 let is_designated = it.levels.each().any(|level| {
                     let lan = self.instance.designated(circuit, level);
@@ -94,7 +85,7 @@ impl IsisRouter {
                 IgpNeighbourRow {
                     protocol: PROTOCOL,
                     interface: self.name_of(circuit).to_owned(),
-                    area: levels(it.levels).to_owned(),
+                    area: it.levels.name().to_owned(),
                     address: near.map(Into::into).or(ipv6),
                     router_id: it.system.to_string(),
                     name: self.instance.hostname(it.system),
@@ -107,11 +98,38 @@ impl IsisRouter {
                     bfd: bfd.map(bfd::State::name),
                     unacknowledged: None,
                     requested: None,
-                    why: None,
+                    why: self.against(now, circuit, &it),
                 }
-            })
+            });
+            rows.chain(self.stranger(now, circuit))
         });
         all.collect()
+    }
+
+    /// Who is heard by a circuit, and no neighbour at all.
+    fn stranger(&self, now: Time, circuit: u32) -> Option<IgpNeighbourRow> {
+        let it = self.doubted(now, circuit)?;
+        if self.instance.neighbourhood(circuit, now).any(|known| is_of(it, &known)) {
+            return None;
+        }
+        Some(IgpNeighbourRow {
+            protocol: PROTOCOL,
+            interface: self.name_of(circuit).to_owned(),
+            area: self.instance.settings_of(circuit)?.levels.name().to_owned(),
+            address: None,
+            router_id: it.system.to_string(),
+            name: self.instance.hostname(it.system),
+            state: REFUSED,
+            role: None,
+            priority: 0,
+            state_s: now.since(it.at).as_secs(),
+            dead_s: None,
+            restart_s: None,
+            bfd: None,
+            unacknowledged: None,
+            requested: None,
+            why: Some(it.why.to_string()),
+        })
     }
 
     pub(crate) fn interface_rows(&self, now: Time) -> Vec<IgpInterfaceRow> {
@@ -133,7 +151,7 @@ impl IsisRouter {
         IgpInterfaceRow {
             protocol: PROTOCOL,
             interface: self.name_of(circuit).to_owned(),
-            area: levels(it.levels).to_owned(),
+            area: it.levels.name().to_owned(),
             address,
             length,
             network: if is_lan { "broadcast" } else { "point-to-point" },
@@ -161,7 +179,7 @@ impl IsisRouter {
         ask: &Ask,
     ) -> Result<Vec<(Level, Summary)>, AskError> {
         let area = ask.params.get("area");
-        let known = Level::ALL.map(|level| levels(level.into()));
+        let known = Level::ALL.map(|level| Levels::from(level).name());
         if area.is_some_and(|it| !known.contains(&it.as_str())) {
             return Err(wrong("area: `level-1` or `level-2`"));
         }
@@ -172,7 +190,8 @@ impl IsisRouter {
         }
         let router = ask.params.get("router");
         let mut found = Vec::new();
-        for level in self.levels().filter(|it| area.is_none_or(|of| of == levels((*it).into()))) {
+        for level in self.levels().filter(|it| area.is_none_or(|of| of == Levels::from(*it).name()))
+        {
             let all = self.instance.database(level, now).into_iter();
             found.extend(all.map(|it| (level, it)).filter(|(_, it)| {
                 let system = it.id.node.system;
@@ -188,7 +207,7 @@ impl IsisRouter {
         let system = it.id.node.system;
         IgpLsaRow {
             protocol: PROTOCOL,
-            area: Some(levels(level.into()).to_owned()),
+            area: Some(Levels::from(level).name().to_owned()),
             kind: kind_of(it),
             id: it.id.to_string(),
             router_id: system.to_string(),
@@ -256,8 +275,8 @@ impl IsisRouter {
             let [full_runs, updates] = self.instance.runs(level);
             IgpSpfRow {
                 protocol: PROTOCOL,
-                area: levels(level.into()).to_owned(),
-                kind: levels(level.into()),
+                area: Levels::from(level).name().to_owned(),
+                kind: Levels::from(level).name(),
                 lsas: self.instance.lsps(level),
                 full_runs,
                 updates,

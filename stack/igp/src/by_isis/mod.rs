@@ -1,11 +1,13 @@
 //! IS-IS of a router: what comes by the packet channel, what time does, what changed.
 
 pub(crate) mod ask;
+mod doubt;
 mod reconcile;
 pub(crate) mod topology;
 
 use crate::around::{External, Link};
 use crate::config::{Isis, KeyChains};
+use crate::doubts::Doubts;
 use crate::frame;
 use crate::history::{Change, History, Lost};
 use crate::route::{Event, Way};
@@ -41,6 +43,7 @@ pub(crate) struct IsisRouter {
     watched: BTreeMap<Id, SystemId>,
     /// The neighbour that is being given up since BFD lost it.
     blamed: Option<(u32, SystemId)>,
+    doubts: Doubts,
     /// Ways of routes by neighbours that were lost.
     away: BTreeMap<(u32, SystemId), BTreeSet<Way>>,
     pub(crate) wishes: Wishes,
@@ -79,6 +82,7 @@ impl IsisRouter {
             history: History::new(),
             watched: BTreeMap::new(),
             blamed: None,
+            doubts: Doubts::default(),
             away: BTreeMap::new(),
             wishes: Wishes::default(),
         }
@@ -93,6 +97,7 @@ impl IsisRouter {
     /// A PDU came.
     pub(crate) fn arrive(&mut self, now: Time, circuit: u32, source: Snpa, pdu: &[u8]) {
         self.input(now, In::Pdu { circuit, source, octets: pdu.to_vec() });
+        self.say_doubt(now, circuit);
     }
 
     /// BFD has lost a neighbour, if it is one of these.
@@ -198,8 +203,9 @@ impl IsisRouter {
         let before = self.history.note(now, who, state);
         let is_told = state == AdjacencyState::Up || before == Some(AdjacencyState::Up);
         let omitted = if is_told { self.history.has_line(now, circuit) } else { None };
-        let (function, interface) = (&*self.function, self.name_of(circuit));
         if state == AdjacencyState::Up {
+            self.doubts.adjacent(circuit, &doubt::ODD);
+            let (function, interface) = (&*self.function, self.name_of(circuit));
             if let Some(omitted) = omitted {
                 tracing::info!(target: "igp", function, interface, %system, omitted, "adjacent");
             }
@@ -207,11 +213,8 @@ impl IsisRouter {
             self.wishes.events.extend(ways.into_iter().map(Event::Back));
             self.history.lost.retain(|it, _| (it.0, it.1) != (circuit, system));
         } else if before == Some(AdjacencyState::Up) {
-            let why = match self.blamed {
-                Some(blamed) if blamed == (circuit, system) => "its BFD session went down",
-                _ if !self.instance.is_up(circuit) => "its interface is down",
-                _ => "it is not heard, or hears us no more",
-            };
+            let why = self.why_lost(now, circuit, system);
+            let (function, interface) = (&*self.function, self.name_of(circuit));
             // A name is looked for in all fragments of its system.
             let known = omitted.and_then(|omitted| {
                 tracing::warn!(
@@ -220,11 +223,24 @@ impl IsisRouter {
                 self.instance.hostname(system)
             });
             let known = known.map_or_else(|| system.to_string(), |name| format!("{name} {system}"));
-            self.history.lose(who, Lost { at: now, who: known, why: why.to_owned() });
+            self.history.lose(who, Lost { at: now, who: known, why });
             self.lose_ways(circuit, system);
         }
         if state == AdjacencyState::Down {
             self.history.since.remove(&who);
+        }
+    }
+
+    /// Why a neighbour is adjacent no more.
+    fn why_lost(&self, now: Time, circuit: u32, system: SystemId) -> String {
+        let is_blamed = self.blamed == Some((circuit, system));
+        let blamed = is_blamed.then_some("its BFD session went down");
+        match blamed.or_else(|| self.doubts.anew.get(&circuit).copied()) {
+            Some(why) => why.to_owned(),
+            None if !self.instance.is_up(circuit) => "its interface is down".to_owned(),
+            None => self
+                .against_lost(now, circuit, system)
+                .unwrap_or_else(|| "it is not heard, or hears us no more".to_owned()),
         }
     }
 

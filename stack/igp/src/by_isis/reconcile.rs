@@ -1,6 +1,7 @@
 //! What the section says, and what surrounds the router, made true of the machine: the difference
 //! is found, and no adjacency ends that need not.
 
+use super::doubt::difference;
 use super::{IsisRouter, settings_of};
 use crate::around::{Link, LinkState, Surroundings};
 use crate::config::{Advertise, Isis, IsisInterface, KeyChains, Network, Repair, Source};
@@ -70,8 +71,10 @@ impl IsisRouter {
         let all = around.externals.iter().filter(|it| it.distance < own);
         self.externals = all.cloned().collect();
         let mut wanted = Vec::new();
+        self.doubts.forget();
         self.reconcile(now, &mut wanted);
         self.follow(now, wanted);
+        self.doubts.anew.clear();
         self.raise(now);
         self.rewatch(now);
         let (links, instance) = (&self.links, &self.instance);
@@ -92,6 +95,7 @@ impl IsisRouter {
             let mut wanted = Vec::new();
             self.reconcile(now, &mut wanted);
             self.follow(now, wanted);
+            self.doubts.anew.clear();
         }
         if has_changed || is_elsewhere {
             self.raise(now);
@@ -101,7 +105,11 @@ impl IsisRouter {
     /// Another title: nothing of before holds.
     fn begin_anew(&mut self, now: Time, section: &Isis) {
         let speaking: Vec<u32> = self.instance.circuits().collect();
-        speaking.into_iter().for_each(|index| self.input(now, In::CircuitDown(index)));
+        for index in speaking {
+            self.doubts.anew.insert(index, "this router has another title or level");
+            self.input(now, In::CircuitDown(index));
+        }
+        self.doubts.anew.clear();
         self.forget_routes();
         let settings = settings_of(section, &self.function);
         self.instance = Instance::new(settings, now).expect("the section was found valid");
@@ -125,6 +133,12 @@ impl IsisRouter {
         };
         let refused = self.instance.change(now, settings, wanted).err();
         let refused = refused.map(|why| (String::new(), why));
+        for circuit in circuits.values() {
+            let old = self.instance.settings_of(circuit.index);
+            if let Some(old) = old.filter(|it| !it.outlives(circuit)) {
+                self.doubts.anew.insert(circuit.index, difference(old, circuit));
+            }
+        }
         let all = circuits.into_values().filter_map(|circuit| {
             let name = self.name_of(circuit.index).to_owned();
             Some((name, self.instance.change_circuit(now, circuit, wanted).err()?))

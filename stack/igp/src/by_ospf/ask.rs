@@ -5,7 +5,7 @@ use crate::around::Protocol;
 use crate::config::Network;
 use crate::rows::{
     IgpInterfaceRow, IgpLsaRow, IgpNeighbourRow, IgpRouteRow, IgpRow, IgpSpfRow, IgpWayRow,
-    LINKS_MAX, wrong,
+    LINKS_MAX, REFUSED, wrong,
 };
 use crate::watch::Watch;
 use machine::{Duration, Time};
@@ -15,8 +15,6 @@ use runtime::{Ask, AskError};
 use std::net::{IpAddr, Ipv4Addr};
 
 const PROTOCOL: &str = Protocol::Ospf.name();
-/// The state of one that is heard, and no neighbour.
-const REFUSED: &str = "refused";
 /// The state of an interface where nothing is spoken.
 const PASSIVE: &str = "passive";
 

@@ -2,34 +2,13 @@
 //! somebody asks.
 
 use super::OspfRouter;
+use crate::doubts::FRESH;
 use machine::{Duration, Time};
 use ospf::{Doubt, Doubted, InterfaceSettings, NeighbourState};
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-/// What was not believed counts for so long at least.
-const FRESH: Duration = Duration::from_secs(60);
-
-/// What is remembered of it: bounded by the interfaces, and by the reasons that there are.
-#[derive(Debug, Default)]
-pub(crate) struct Doubts {
-    /// What the log has, by interface and reason, until the operator or an adjacency changes it.
-    said: BTreeSet<(u32, &'static str)>,
-    /// Interfaces that begin anew, and what is another thing.
-    pub(crate) anew: BTreeMap<u32, &'static str>,
-}
-
-impl Doubts {
-    /// Settings changed: what is still so is said again.
-    pub(crate) fn forget(&mut self) {
-        self.said.clear();
-    }
-
-    /// A neighbour of an interface is adjacent; that it takes the link for another kind stays said.
-    pub(crate) fn adjacent(&mut self, interface: u32) {
-        self.said.retain(|(of, why)| *of != interface || *why == Doubt::Broadcast.name());
-    }
-}
+/// The reason that stands against a neighbour: it is one all the same.
+pub(super) const ODD: [&str; 1] = [Doubt::Broadcast.name()];
 
 /// What of an interface is another thing, so that its adjacencies begin anew.
 pub(crate) fn difference(old: &InterfaceSettings, new: &InterfaceSettings) -> &'static str {
@@ -68,7 +47,7 @@ impl OspfRouter {
     /// A packet came by an interface: the log says once what cannot be.
     pub(crate) fn say_doubt(&mut self, now: Time, interface: u32) {
         let Some(it) = self.doubted(now, interface).filter(|it| it.at == now) else { return };
-        if !self.doubts.said.insert((interface, it.why.name())) {
+        if !self.doubts.say(interface, it.why.name()) {
             return;
         }
         let (function, name) = (&*self.function, self.name_of(interface));

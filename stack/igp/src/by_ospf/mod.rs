@@ -9,11 +9,11 @@ pub(crate) mod topology;
 
 use crate::around::{External, Link};
 use crate::config::{KeyChains, Ospf};
+use crate::doubts::Doubts;
 use crate::history::{Change, History, Lost};
 use crate::ip4::Packet;
 use crate::route::{Event, Way};
 use crate::wishes::Wishes;
-use doubt::Doubts;
 use machine::{Duration, Machine as _, Time};
 use ospf::{EdgeChange, In, Instance, NeighbourState, Out, Prefix, Redistributed, Route, Vertex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,7 +166,7 @@ impl OspfRouter {
         }
         if state == NeighbourState::Full {
             self.history.lost.remove(&id);
-            self.doubts.adjacent(id.0);
+            self.doubts.adjacent(id.0, &doubt::ODD);
             if let Some(omitted) = self.history.has_line(now, id.0) {
                 let (function, interface) = (&*self.function, self.name_of(id.0));
                 let (address, router_id) = (id.1, Ipv4Addr::from(router));

@@ -1,6 +1,7 @@
 //! IS-IS as OSPF: networks by seed, both beside each other, keys, restarts, BFD, what others are
 //! told.
 
+use crate::operator::why;
 use crate::world::{SECOND, World};
 use igp::config::{KeyChain, Source};
 use igp::{External, Prefix, Protocol};
@@ -116,12 +117,108 @@ fn keys_change_without_a_loss_and_who_has_none_is_no_neighbour() {
     world.keys.insert("keys".to_owned(), keys("2 hmac-md5 other"));
     world.configure(1);
     world.run(SECOND * 60);
-    assert_eq!(states(&world), []);
-    assert_eq!(world.alarms(0), ["igp-adjacency-lost"]);
+    assert_eq!(states(&world), refused());
+    let reason = "it knows another secret: both say a digest of HMAC-MD5";
+    assert_eq!(why(&world, 0), reason);
+    let name = "pe1 0000.0000.0002 at w0";
+    assert_eq!(world.said(0), [format!("{name} is no neighbour any more: {reason}")]);
     world.keys.clear();
     world.configure(1);
     world.run(SECOND * 60);
-    assert_eq!(states(&world), [], "a file that is gone lets nobody in");
+    assert_eq!(world.states(1), refused(), "a file that is gone lets nobody in");
+    // Nobody speaks any more: what was heard last counts for a minute.
+    world.set_passing(0, false);
+    world.run(SECOND * 120);
+    assert_eq!(states(&world), []);
+}
+
+fn refused() -> Vec<(String, String)> {
+    vec![("w0".to_owned(), "refused".to_owned())]
+}
+
+const BROADCAST: &str = "it takes the link for a broadcast one, here it is point-to-point";
+const POINT_TO_POINT: &str = "it takes the link for point-to-point, here it is a broadcast one";
+const UNHEARD: &str = "it does not hear this router, or does not believe it";
+
+#[test]
+fn a_mistake_of_an_operator_is_told_with_the_value_there_and_here() {
+    type Mistake = fn(&mut World);
+    let mistakes: [(Mistake, &str, &str); 4] = [
+        (
+            |it| it.area = "1".to_owned(),
+            "its area is 49.0001, here 49.0002",
+            "its area is 49.0002, here 49.0001",
+        ),
+        (
+            |it| it.own_isis_lines[0] = "level = \"2\"".to_owned(),
+            "its level is level-1, here level-2",
+            "its level is level-2, here level-1",
+        ),
+        (
+            |it| it.own_interface = "network = \"point-to-point\"".to_owned(),
+            BROADCAST,
+            POINT_TO_POINT,
+        ),
+        (
+            |it| {
+                it.keys.insert(
+                    "keys".to_owned(),
+                    KeyChain::read(Protocol::Isis, "7 hmac-sha-256 s3cret").unwrap(),
+                );
+                it.own_interface = "key_file = \"keys\"".to_owned();
+            },
+            "its hellos have no authentication, here key 7",
+            UNHEARD,
+        ),
+    ];
+    for (mistake, at_0, at_1) in mistakes {
+        let mut world = world(4, 2, &[Protocol::Isis]);
+        world.own_isis_lines = vec!["level = \"1\"".to_owned(); 2];
+        world.wire(true, &[(0, 10), (1, 10)]);
+        world.start_all();
+        world.run(SECOND * 60);
+        assert_eq!((states(&world), why(&world, 0)), (up(&["w0"]), String::new()));
+        mistake(&mut world);
+        world.configure(0);
+        world.run(SECOND * 50);
+        assert_eq!((why(&world, 0), why(&world, 1)), (at_0.to_owned(), at_1.to_owned()));
+        assert_eq!(states(&world), refused(), "{at_0}");
+        world.own_isis_lines[0] = "level = \"1\"".to_owned();
+        (world.area, world.own_interface) = ("0".to_owned(), String::new());
+        world.configure(0);
+        world.run(SECOND * 120);
+        assert_eq!((states(&world), why(&world, 0)), (up(&["w0"]), String::new()), "{at_0}");
+        assert_eq!((why(&world, 1), world.said(1)), (String::new(), Vec::new()), "{at_0}");
+    }
+}
+
+#[test]
+fn what_is_odd_of_a_neighbour_stands_beside_it() {
+    let mut world = world(4, 2, &[Protocol::Isis]);
+    world.mtus[1] = 1_400;
+    world.wire(false, &[(0, 10), (1, 10)]);
+    world.start_all();
+    world.run(SECOND * 60);
+    let said = "its hellos have 1497 octets, and the MTU here bears 1397";
+    assert_eq!((why(&world, 1), world.states(1)), (said.to_owned(), up(&["w0"])));
+    assert_eq!(why(&world, 0), "");
+    world.mtus[1] = 1_500;
+    world.configure(1);
+    assert!(world.said(1)[0].ends_with(": its interface has another MTU"), "{:?}", world.said(1));
+    world.run(SECOND * 60);
+    assert_eq!((why(&world, 1), world.states(1)), (String::new(), up(&["w0"])));
+    // One of them believes LSPs by a key alone that the other one does not have.
+    let keys = KeyChain::read(Protocol::Isis, "1 hmac-sha-256 s3cret").unwrap();
+    world.keys.insert("keys".to_owned(), keys);
+    world.own_isis_lines[0] = "key_file = \"keys\"".to_owned();
+    world.configure(0);
+    world.run(SECOND * 30);
+    let said = "its LSPs of level-2 have no authentication, here key 1";
+    assert_eq!((why(&world, 0), states(&world)), (said.to_owned(), up(&["w0"])));
+    world.own_isis_lines[0].clear();
+    world.configure(0);
+    world.run(SECOND * 60);
+    assert_eq!((why(&world, 0), states(&world)), (String::new(), up(&["w0"])));
 }
 
 #[test]
@@ -276,7 +373,8 @@ fn a_system_with_the_id_of_another_is_an_alarm_at_both() {
     world.run(SECOND * 40);
     for router in 0..2 {
         assert_eq!(world.alarms(router), ["igp-duplicate-router-id"]);
-        assert_eq!(world.states(router), []);
+        assert_eq!(world.states(router), refused());
+        assert_eq!(why(&world, router), "it has the system ID of this router");
     }
 }
 

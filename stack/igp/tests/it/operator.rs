@@ -22,7 +22,7 @@ fn refused() -> [(String, String); 1] {
 }
 
 /// What the row of a router's only neighbour says against it.
-fn why(world: &World, router: usize) -> String {
+pub fn why(world: &World, router: usize) -> String {
     let rows = question::value(world.at(router).neighbours(world.now));
     assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
     rows[0]["why"].as_str().unwrap_or_default().to_owned()

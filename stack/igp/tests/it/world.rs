@@ -52,7 +52,7 @@ pub struct World {
     pub own_isis_lines: Vec<String>,
     /// What the interfaces of the first one have in place of what all have.
     pub own_interface: String,
-    /// The area of the first one.
+    /// The area of the first one; one less of IS-IS.
     pub area: String,
     pub mtus: Vec<u16>,
     /// Lines that each section gets.
@@ -152,17 +152,22 @@ impl World {
     }
 
     pub fn isis(&self, router: usize) -> Arc<Isis> {
+        let area = if router == 0 { &*self.area } else { "0" };
+        let area = area.parse::<u16>().unwrap() + 1;
         let mut text = format!(
-            "net = \"49.0001.0000.0000.{:04x}.00\"\n{}\n",
+            "net = \"49.{area:04x}.0000.0000.{:04x}.00\"\n{}\n",
             router + 1,
             self.own_isis_lines[router]
         );
         for (number, wire) in self.wires.iter().enumerate() {
             let Some((_, cost)) = wire.ends.iter().find(|(of, _)| *of == router) else { continue };
             let network = if wire.is_broadcast { "broadcast" } else { "point-to-point" };
+            let own = if router == 0 { &*self.own_interface } else { "" };
+            let is_said = own.contains("network");
+            let network =
+                if is_said { String::new() } else { format!("network = \"{network}\"\n") };
             text += &format!(
-                "[[interface]]\nname = \"w{number}\"\nmetric = {cost}\nnetwork = \"{network}\"\n\
-                 {}\n",
+                "[[interface]]\nname = \"w{number}\"\nmetric = {cost}\n{network}{own}\n{}\n",
                 self.isis_lines
             );
         }

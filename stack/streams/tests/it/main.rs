@@ -7,7 +7,7 @@ mod world;
 
 use machine::Duration;
 use runtime::Secret;
-use streams::{Event, Terms};
+use streams::{Event, Refused, Terms, Unmet};
 use world::{ACCEPTED, HERE, HERE6, PORT, THERE, THERE6, World, open};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -58,11 +58,12 @@ fn octets_arrive_whole_whatever_is_lost_of_either_family_with_a_key_or_without()
 fn who_has_another_key_or_comes_from_afar_has_no_connection_and_no_answer() {
     let near = Terms { hop_limit_min: 255, ..open() };
     let cases = [
-        (open(), signed("key")),
-        (signed("another"), signed("key")),
-        (Terms { hop_limit: 254, ..open() }, near.clone()),
+        (open(), signed("key"), Unmet::NoSignature),
+        (signed("another"), signed("key"), Unmet::WrongSignature),
+        (signed("key"), open(), Unmet::UnknownSignature),
+        (Terms { hop_limit: 254, ..open() }, near.clone(), Unmet::TooFar),
     ];
-    for (ours, theirs) in cases {
+    for (ours, theirs, why) in cases {
         let mut world = World::new(5, 0);
         world.terms = theirs;
         world.open(1, HERE, THERE, ours);
@@ -70,6 +71,8 @@ fn who_has_another_key_or_comes_from_afar_has_no_connection_and_no_answer() {
         assert_eq!(world.told[1], []);
         assert!(matches!(world.told[0][..], [Event::Closed(1, Some(tcp::Why::Silence))]));
         assert_eq!(world.sent[1], 0, "nobody is answered");
+        assert_eq!(world.refused[1].len(), world.sent[0]);
+        assert!(world.refused[1].iter().all(|it| *it == Refused::Unmet(why)), "{why:?}");
     }
     let mut world = World::new(6, 0);
     world.terms = near.clone();

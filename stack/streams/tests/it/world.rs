@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use streams::{Arrived, Ends, Event, Leaving, Streams, Terms, write};
+use streams::{Arrived, Ends, Event, Leaving, Refused, Streams, Terms, write};
 use tcp::Segment;
 
 pub const PORT: u16 = 179;
@@ -35,6 +35,8 @@ pub struct World {
     pub ends: [Streams<u32>; 2],
     pub told: [Vec<Event<u32>>; 2],
     pub sent: [usize; 2],
+    /// Why nothing came of segments that a side got.
+    pub refused: [Vec<Refused>; 2],
     /// What the second side demands.
     pub terms: Terms,
     /// The first side hears nothing.
@@ -54,6 +56,7 @@ impl World {
             ends: [streams(seed), streams(seed ^ 99)],
             told: [Vec::new(), Vec::new()],
             sent: [0; 2],
+            refused: [Vec::new(), Vec::new()],
             terms: open(),
             is_deaf: false,
             last: Vec::new(),
@@ -126,7 +129,7 @@ impl World {
                 (*accepted + ACCEPTED, terms)
             })
         };
-        self.ends[side].arrived(self.now, &it, may);
+        self.refused[side].extend(self.ends[side].arrived(self.now, &it, may).err());
     }
 
     /// A packet of anybody comes to a side.

@@ -86,6 +86,8 @@ pub enum PlaneCommand {
     Summary(Of),
     /// Nodes of the graph: packets, clocks a packet, every drop with its reason.
     Graph(Of),
+    /// Packets that were lost, by node, port or interface, and why.
+    Drops(Of),
     /// Ports: driver, link, packets and drops.
     Ports(Of),
     /// Interfaces: packets and octets.
@@ -154,6 +156,7 @@ fn plane(client: &Client, form: Output, command: PlaneCommand) -> Result<(), Exi
     let (of, about, listing) = match command {
         PlaneCommand::Summary(of) => (of, "pe/summary", &listings::SUMMARY),
         PlaneCommand::Graph(of) => (of, "plane/graph", &listings::GRAPH),
+        PlaneCommand::Drops(of) => (of, "plane/drops", &listings::DROPS),
         PlaneCommand::Ports(of) => return ports(client, form, of.function),
         PlaneCommand::Interfaces(of) => return interfaces(client, form, of.function),
         PlaneCommand::Routes(of) => (of, "pe/routes", &listings::ROUTES),

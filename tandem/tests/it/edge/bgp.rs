@@ -237,6 +237,10 @@ fn sessions_stand_with_four_others_by_passwords_and_by_loopbacks() {
     key_files(&scene, &[("frr.key", "another-one\n")]);
     scene.ctl(&["reload-keys"]);
     awaited("the end of the session", || !established(&scene, &["frr"]));
+    awaited("why", || {
+        let said = scene.ctl(&["bgp", "peers"]);
+        said.contains("segments with a wrong password come from its address")
+    });
     key_files(&scene, &[("frr.key", "in-a-file\n")]);
     scene.ctl(&["reload-keys"]);
     awaited("the session again", || established(&scene, &["frr", "frr6"]));

@@ -230,3 +230,53 @@ fn a_control_that_dies_and_comes_back_is_not_noticed_and_no_packet_is_lost() {
         assert!(a.routes().contains(to), "{}", a.routes());
     }
 }
+
+#[test]
+fn what_frr_says_otherwise_is_the_reason_why_it_is_no_neighbour() {
+    let mut scene = Scene::new();
+    let [a, b, c] = [("a", 1), ("b", 2), ("c", 3)].map(|(device, net)| {
+        let own = format!("10.9.{net}.1/32");
+        Peer::new(&scene, device, &[&format!("10.{net}.0.2/24")], &[&own])
+    });
+    key_files(
+        &scene,
+        &[
+            ("domain.keys", "1 hmac-md5 secret-of-all\n"),
+            ("a.keys", "1 hmac-md5 another\n"),
+            ("b.keys", "password secret-of-b\n"),
+        ],
+    );
+    scene.start(EDGE);
+    let on_a = isisd("on-a", "0002", &["isis password md5 secret-of-a"]);
+    // FRR's default on Ethernet is a LAN.
+    let on_b = isisd("on-b", "0003", &["isis password clear secret-of-b"]);
+    let level_1 = |text: String| text.replace("level-2-only", "level-1");
+    let on_c = level_1(isisd("on-c", "0004", &["isis network point-to-point"]));
+    let _peers = [(a, &on_a), (b, &on_b), (c, &on_c)]
+        .map(|(peer, text)| peer.daemons(&[("zebra", ZEBRA), ("isisd", text)]));
+    let wanted = [
+        ("a", "it knows another secret: both say a digest of HMAC-MD5"),
+        ("b", "it takes the link for a broadcast one, here it is point-to-point"),
+        ("c", "its level is level-1, here level-2"),
+    ];
+    let wanted = wanted.map(|(at, why)| [at, "refused", why].map(str::to_owned));
+    let until = Instant::now() + LONG;
+    loop {
+        let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let rows = scene.rows(&["igp", "neighbours"]);
+        let rows: Vec<[String; 3]> = rows
+            .iter()
+            .map(|row| ["interface", "state", "why"].map(|key| text(row, key)))
+            .collect();
+        if rows == wanted {
+            break;
+        }
+        assert!(Instant::now() < until, "{rows:?}");
+        thread::sleep(Duration::from_millis(200));
+    }
+    let logs = scene.logs();
+    for [.., why] in &wanted {
+        let lines = logs.lines().filter(|line| line.contains("WARN") && line.contains(why));
+        assert_eq!(lines.count(), 1, "{why}: {logs}");
+    }
+}

@@ -196,14 +196,16 @@ fn read(name: &str) {
     Reader::of(name).read(&blocks);
 }
 
-/// Reads a part of a page, which needs nothing of the others.
+/// Reads a part of a page, which needs nothing of the others, in the time that the page promises.
 pub fn read_part(name: &str, heading: &str) {
+    let began = Instant::now();
     let text = page::read(name);
     let part = text.split("\n## ").find(|part| part.starts_with(heading));
     let part = part.unwrap_or_else(|| panic!("{name} has no part `{heading}`"));
     let mut reader = Reader::of(&format!("{name}, {heading}"));
     reader.read(&blocks(part));
     assert!(reader.looked_at > 1, "{heading}: the page shows what must be seen");
+    assert!(began.elapsed() < Duration::from_secs(600), "{heading}: {:?}", began.elapsed());
 }
 
 macro_rules! pages {

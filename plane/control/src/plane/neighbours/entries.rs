@@ -74,6 +74,10 @@ pub enum Reason {
     ClaimRefuted,
     /// It did not answer: the claim was taken.
     ClaimTaken,
+    /// A packet waited for it, and newer ones took its place.
+    HeldDisplaced,
+    /// A packet waited for it, and it did not answer.
+    HeldUnanswered,
 }
 
 impl Reason {
@@ -91,7 +95,21 @@ impl Reason {
             Self::Claimed => "claimed",
             Self::ClaimRefuted => "claim_refuted",
             Self::ClaimTaken => "claim_taken",
+            Self::HeldDisplaced => "held_displaced",
+            Self::HeldUnanswered => "held_unanswered",
         }
+    }
+
+    /// Why a packet was dropped, if that is counted by it.
+    #[must_use]
+    pub const fn drops(self) -> Option<&'static str> {
+        Some(match self {
+            Self::TooOften => "too many new neighbours a second",
+            Self::Silent => "its neighbour did not answer a moment ago",
+            Self::HeldDisplaced => "held for its neighbour, and newer ones took its place",
+            Self::HeldUnanswered => "held for its neighbour, which did not answer",
+            _ => return None,
+        })
     }
 }
 
