@@ -26,7 +26,7 @@ fn main() {
         eprintln!("{why}");
         std::process::exit(2);
     });
-    println!("{} subscribers", subscribers.len());
+    eprintln!("{} subscribers", subscribers.len());
     let mut hlr = Hlr::new(Arc::new(subscribers));
     let mut program = Program::new(Hello::new("hlr", "", "rust"));
     loop {

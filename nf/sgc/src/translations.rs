@@ -602,10 +602,10 @@ fn show_hits(hits: &[Cow<'_, Translation>], near: Vec<Near<'_>>) -> Vec<Translat
 fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<Cow<'c, Translation>> {
     let hit = beginning(config, of, title)
         .filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
-    let mut hits: Vec<((usize, u8), usize, usize, Cow<'c, Translation>)> =
-        hit.map(|(at, it)| (places(&it), weight(&it), at, it)).collect();
-    hits.sort_by_key(|(places, weight, at, _)| core::cmp::Reverse((*places, *weight, *at)));
-    hits.into_iter().map(|it| it.3).collect()
+    let mut hits: Vec<_> =
+        hit.map(|(at, it)| (core::cmp::Reverse((places(&it), weight(&it), at)), it)).collect();
+    hits.sort_by_key(|it| it.0);
+    hits.into_iter().map(|it| it.1).collect()
 }
 
 /// How many digits a rule knows, and how little it leaves open of them.

@@ -13,8 +13,8 @@ use runtime::Flow;
 pub enum In<'a> {
     /// It stands, opened here or accepted.
     Connected(Flow),
-    /// It ended, or never stood, and why. Of a listening port, with an unspecified far end: segments
-    /// were dropped that were not signed as its peers must.
+    /// It ended, or never stood, and why. Of a listening port, with an unspecified far end:
+    /// segments were dropped that were not signed as its peers must.
     Lost(&'a Flow, &'a str),
     /// Octets came: what [`crate::frame`] cut. [`crate::Speaker::next`] wants them again.
     Octets(&'a Flow, &'a [u8]),

@@ -141,12 +141,12 @@ impl Speaker {
         if peer.held.is_some() {
             return last;
         }
-        let waits = peer.connections.values().map(|it| match it.open.is_empty() {
+        let mut waits = peer.connections.values().map(|it| match it.open.is_empty() {
             true => "it is connected, and has not said its OPEN yet",
             false => "it has said its OPEN, and no KEEPALIVE yet",
         });
         let refused = self.refusals.against(now, peer.settings.address);
-        let held = refused.or_else(|| waits.last().map(str::to_owned)).or(last);
+        let held = refused.or_else(|| waits.next_back().map(str::to_owned)).or(last);
         if !peer.is_missed() {
             return held;
         }
