@@ -87,6 +87,8 @@ const RUNS: &[Run] = &[
             "sctp-failover",
             "sctp-path-max-retrans",
             "sgc-failover",
+            "sgc-overload",
+            "gtt-commit",
         ],
     },
     Run {
@@ -108,6 +110,11 @@ const RUNS: &[Run] = &[
         heading: "Short messages, failover",
         command: "tandem lab run ipsmgw-failover --json >target/figures/ipsmgw-failover.json",
         kept: &["ipsmgw-failover"],
+    },
+    Run {
+        heading: "Short messages kept by a ring of Cassandra",
+        command: "tandem lab run ipsmgw-ring --json >target/figures/ipsmgw-ring.json",
+        kept: &["ipsmgw-ring"],
     },
     Run {
         heading: "Virtual service router",
