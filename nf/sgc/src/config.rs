@@ -2,7 +2,6 @@
 
 pub(crate) mod application;
 mod doubts;
-mod filed;
 pub mod sccp;
 mod sccp_settings;
 mod sccp_validate;
@@ -10,10 +9,8 @@ mod screening;
 mod settings;
 mod validate;
 
-pub use filed::Filed;
 pub use m3ua_stack::config::{Carriage, Peer, PeerRole, Screening, Tcp};
 pub use m3ua_stack::config::{PointCodeFormat, show_network};
-pub(crate) use sccp_settings::indicator;
 pub(crate) use screening::{Origins, Screen};
 
 use m3ua_stack::config::{Section, TCP_PORTS};
@@ -22,6 +19,7 @@ use runtime::{Carrier, PortId, PortSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use translation::{Filed, Translation};
 
 /// Captured messages leave by it.
 pub(crate) const CAPTURE_PORT: PortId = PortId(TCP_PORTS);
@@ -85,7 +83,7 @@ pub struct Sgc {
     pub cluster: Option<cluster::config::Cluster>,
     /// Translation of global titles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub translation: Vec<sccp::Translation>,
+    pub translation: Vec<Translation>,
     /// Files with more rules for global titles, in the site's directory: comma-separated values, a
     /// line a rule. The first line names the columns: `digits`, `targets`, and other keys of a
     /// translation; `targets` are `2-100-3/6`, `here/8`, `2-100-4:title`, each with `*2` as its
@@ -285,9 +283,6 @@ impl Default for Limits {
 }
 
 const fn one() -> u16 {
-    1
-}
-const fn one_octet() -> u8 {
     1
 }
 const fn yes() -> bool {

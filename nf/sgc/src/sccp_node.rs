@@ -129,7 +129,7 @@ impl SccpNode {
             of.configure(settings);
         }
         let has_others = |old: &Sgc| {
-            let is_read = old.filed.compiled.is_some() || next.filed.compiled.is_some();
+            let is_read = old.filed.is_read() || next.filed.is_read();
             is_read || old.translation != next.translation
         };
         if old.is_some_and(has_others) {

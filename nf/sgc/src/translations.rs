@@ -1,8 +1,8 @@
 //! What is shown of SCCP, of TCAP, and of the translation of global titles: where a number goes,
 //! and by which rules.
 
-use crate::config::sccp::{Subsystem, SubsystemUser, TargetChoice, Translation, TranslationOf};
-use crate::config::{PointCodeFormat, Sgc, indicator};
+use crate::config::sccp::{Subsystem, SubsystemUser};
+use crate::config::{PointCodeFormat, Sgc};
 use crate::sccp_node::SccpNode;
 use m3ua::codec::{Affected, PointCode};
 use machine::Time;
@@ -11,6 +11,7 @@ use runtime::{Ask, AskError};
 use sccp::codec::{Address, Digits, Indicator, LocalReference, MANAGEMENT_SSN, Routing, Title};
 use sccp::{Pattern, RemoteStatus, Selector, Target};
 use std::borrow::Cow;
+use translation::{TargetChoice, Translation, TranslationOf, TranslationTarget, indicator};
 
 /// Rows of one answer.
 const ROWS_MAX: usize = 20_000;
@@ -422,7 +423,7 @@ fn alarm(name: &str, subject: String, severity: &str, text: String) -> Condition
 
 /// The rules for global titles, in the order of the section.
 pub(crate) fn show_rules(config: &Sgc) -> Vec<TranslationRow> {
-    let rows = config.translations().take(ROWS_MAX).map(|it| TranslationRow {
+    let rows = config.filed.all(&config.translation).take(ROWS_MAX).map(|it| TranslationRow {
         name: it.name.clone(),
         of: match it.of {
             TranslationOf::Called => "called",
@@ -446,7 +447,7 @@ pub(crate) fn show_rules(config: &Sgc) -> Vec<TranslationRow> {
     rows.collect()
 }
 
-fn show_to(target: &crate::config::sccp::TranslationTarget) -> String {
+fn show_to(target: &TranslationTarget) -> String {
     let mut text = target.point_code.clone().unwrap_or_else(|| "here".to_owned());
     if let Some(subsystem) = target.subsystem {
         text.push_str(&format!("/{subsystem}"));
@@ -507,30 +508,12 @@ fn asked(ask: &Ask) -> Result<(Title, Option<u8>, u8), AskError> {
     Ok((title, number("subsystem", u8::MAX)?, number("sls", u8::MAX)?.unwrap_or(0)))
 }
 
-/// The rules of one kind whose digits a title begins with, with their places.
-fn beginning<'c>(
-    config: &'c Sgc,
-    of: TranslationOf,
-    title: &Title,
-) -> impl Iterator<Item = (usize, Cow<'c, Translation>)> {
-    let (text, digits) = (title.digits.to_string(), title.digits);
-    let own = config.translation.iter().enumerate().filter(move |(_, it)| {
-        let first = text.get(..it.digits.len());
-        let is_it = first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits));
-        let has_choices = || it.digits.contains(['?', '[', '.']);
-        let matches = || Pattern::parse(&it.digits).is_some_and(|it| it.matches(&digits));
-        it.of == of && (is_it || has_choices() && matches())
-    });
-    // Among a million rules of files few begin so: the others cost a comparison.
-    own.map(|(at, it)| (at, Cow::Borrowed(it))).chain(config.filed_beginning(of, title))
-}
-
 /// A rule that is for other titles, and what is other.
 type Near<'c> = (Cow<'c, Translation>, String);
 
 /// Those that are for other titles, with what is other: the ones with the most digits first.
 fn near<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<Near<'c>> {
-    let others = beginning(config, of, title).filter_map(|(_, it)| {
+    let others = config.filed.beginning(&config.translation, of, title).filter_map(|(_, it)| {
         let selector = it.selector().filter(|selector| !selector.has(title))?;
         Some((it, difference(&selector, title)))
     });
@@ -600,7 +583,9 @@ fn show_hits(hits: &[Cow<'_, Translation>], near: Vec<Near<'_>>) -> Vec<Translat
 
 /// The rules of one kind whose digits a title begins with, the one that holds first.
 fn hits<'c>(config: &'c Sgc, of: TranslationOf, title: &Title) -> Vec<Cow<'c, Translation>> {
-    let hit = beginning(config, of, title)
+    let hit = config
+        .filed
+        .beginning(&config.translation, of, title)
         .filter(|(_, it)| it.selector().is_some_and(|selector| selector.has(title)));
     let mut hits: Vec<_> =
         hit.map(|(at, it)| (core::cmp::Reverse((places(&it), weight(&it), at)), it)).collect();

@@ -1,9 +1,9 @@
 //! What may stand in a section and does not do what its author may think.
 
-use super::sccp::{TargetChoice, Translation, TranslationOf};
 use super::{PeerRole, Registration, ServedBy, Sgc};
 use config::Issue;
 use std::collections::BTreeMap;
+use translation::{TargetChoice, Translation, TranslationOf};
 
 impl Sgc {
     /// Pushes what leads nowhere, or has no effect; paths are relative to the section.

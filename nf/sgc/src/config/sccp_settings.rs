@@ -1,12 +1,11 @@
 //! What the configuration means to SCCP and TCAP.
 
-use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf};
-use super::{PointCodeFormat, Sgc};
+use super::Sgc;
+use config::Issue;
 use machine::Duration;
-use sccp::codec::{Digits, HOPS_MAX, Indicator, Routing};
-use sccp::{
-    Change, Choice, ConnectionParameters, Parameters, Pattern, Rule, Selector, Settings, Target,
-};
+use sccp::codec::HOPS_MAX;
+use sccp::{ConnectionParameters, Parameters, Rules, Settings};
+use std::sync::Arc;
 
 /// What the order of local references is drawn for.
 const ORDER_OF_REFERENCES: u64 = 0x5343_4350;
@@ -16,6 +15,28 @@ impl Sgc {
     pub(crate) fn has_sccp(&self) -> bool {
         let has_rules = !self.translation.is_empty() || !self.translation_files.is_empty();
         has_rules || !self.subsystem.is_empty()
+    }
+
+    /// What rules for global titles are held against.
+    pub(super) fn translating(&self) -> translation::Node {
+        translation::Node {
+            key: "sgc",
+            format: self.point_code_format,
+            own: self.own_point_codes(),
+            subsystems: self.subsystem.iter().map(|it| (it.number, it.name.clone())).collect(),
+        }
+    }
+
+    /// Takes the texts of `translation_files`, in order, and makes of all rules what titles are
+    /// looked up by. What is wrong with lines comes back; then nothing of the files is kept.
+    pub fn take_rules(&mut self, texts: Vec<(String, String)>) -> Vec<Issue> {
+        let node = self.translating();
+        self.filed.take(texts, &self.translation, &node)
+    }
+
+    /// What titles are looked up by.
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        self.filed.rules(&self.translation, self.point_code_format)
     }
 
     /// What the SCCP node is; of what cannot be read nothing is kept.
@@ -100,72 +121,4 @@ impl super::sccp::Connections {
             ..ConnectionParameters::q714()
         }
     }
-}
-
-impl Translation {
-    /// Which titles it is for; `None` when a field cannot be read.
-    pub(crate) fn selector(&self) -> Option<Selector> {
-        let indicator = match self.indicator {
-            None => None,
-            Some(number) => Some(indicator(number)?),
-        };
-        Some(Selector {
-            indicator,
-            translation_type: self.translation_type,
-            plan: self.numbering_plan,
-            nature: self.nature_of_address,
-            encoding: self.encoding_scheme,
-        })
-    }
-
-    /// The rule; `None` when a field cannot be read.
-    pub(crate) fn rule(&self, format: PointCodeFormat) -> Option<Rule> {
-        let target = |it: &super::sccp::TranslationTarget| {
-            let point_code = match &it.point_code {
-                None => None,
-                Some(text) => Some(format.read(text)?),
-            };
-            Some(Target {
-                point_code,
-                subsystem: it.subsystem,
-                routing: match it.routing {
-                    TargetRouting::Subsystem => Routing::Subsystem,
-                    TargetRouting::Title => Routing::Title,
-                },
-                weight: it.weight,
-            })
-        };
-        let mut targets: Vec<Target> = self.target.iter().map(target).collect::<Option<_>>()?;
-        if targets.is_empty() && self.of == TranslationOf::Calling {
-            let (point_code, subsystem, weight) = (None, None, 1);
-            targets.push(Target { point_code, subsystem, routing: Routing::Title, weight });
-        }
-        Some(Rule {
-            selector: self.selector()?,
-            prefix: Pattern::parse(&self.digits)?,
-            change: Change {
-                strip: self.strip.into(),
-                prepend: Digits::parse(&self.prepend)?,
-                translation_type: self.new_translation_type,
-                plan: self.new_numbering_plan,
-                nature: self.new_nature_of_address,
-            },
-            targets,
-            choice: match self.choice {
-                TargetChoice::Backup => Choice::Backup,
-                TargetChoice::Share => Choice::Share,
-            },
-        })
-    }
-}
-
-/// A Global Title Indicator by its number.
-pub(crate) const fn indicator(number: u8) -> Option<Indicator> {
-    Some(match number {
-        1 => Indicator::Nature,
-        2 => Indicator::Type,
-        3 => Indicator::TypePlan,
-        4 => Indicator::TypePlanNature,
-        _ => return None,
-    })
 }

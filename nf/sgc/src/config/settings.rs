@@ -24,7 +24,7 @@ impl Sgc {
     pub(crate) fn cluster_digest(&self) -> u64 {
         let alike = (
             (&self.point_code_format, &self.point_codes, self.network_appearance),
-            (&self.sccp, &self.tcap, &self.subsystem, (&self.translation, self.filed_digest())),
+            (&self.sccp, &self.tcap, &self.subsystem, (&self.translation, self.filed.digest())),
             self.application.iter().map(|it| (&it.name, &it.subsystem)).collect::<Vec<_>>(),
             self.cluster.as_ref().map(|it| (&it.nodes, it.replicate, it.cluster)),
         );

@@ -4,9 +4,10 @@
 //! A million of them are kept as the text that they were read from, and what each title is looked
 //! up by is made where the files are read: a shard takes another set of rules by its pointer.
 
-use super::Sgc;
-use super::sccp::{TargetChoice, TargetRouting, Translation, TranslationOf, TranslationTarget};
+use crate::section::{TargetChoice, TargetRouting, Translation, TranslationOf, TranslationTarget};
+use crate::validate::Node;
 use config::Issue;
+use m3ua_stack::config::PointCodeFormat;
 use sccp::codec::{Digits, Title};
 use sccp::{Pattern, RULES_MAX, Rules};
 use std::borrow::Cow;
@@ -110,7 +111,7 @@ struct Lines {
 #[derive(Debug, Clone, Default)]
 pub struct Filed {
     all: Arc<Lines>,
-    pub(crate) compiled: Option<Arc<Rules>>,
+    compiled: Option<Arc<Rules>>,
 }
 
 impl PartialEq for Filed {
@@ -152,52 +153,12 @@ impl File {
             None => Ok(it),
         }
     }
-}
 
-impl Lines {
-    /// The rule of a line, which could be read once.
-    fn row(&self, line: &Line) -> Translation {
-        let file = self.files.get(line.file as usize);
-        let text = file.and_then(|it| it.text.get(line.begin as usize..)?.lines().next());
-        let row = file.zip(text).and_then(|(file, text)| file.rule(line.number, text).ok());
-        row.unwrap_or_default()
-    }
-}
-
-impl Sgc {
-    /// Takes the texts of `translation_files`, in order, and makes of all rules what titles are
-    /// looked up by. What is wrong with lines comes back; then nothing of the files is kept.
-    pub fn take_rules(&mut self, texts: Vec<(String, String)>) -> Vec<Issue> {
-        let (mut all, mut issues) = (Lines::default(), Vec::new());
-        for (n, (name, text)) in texts.into_iter().enumerate() {
-            let at = format!("translation_files[{n}]");
-            let shown = name.clone();
-            let file = match File::new(name, text) {
-                Ok(file) => file,
-                Err(what) => {
-                    issues.push(Issue::new(at, format!("{shown}, {what}"), HINT));
-                    continue;
-                }
-            };
-            self.read_lines(&file, n, &mut all.lines, &mut issues);
-            all.files.push(file);
-        }
-        if self.translation.len() + all.lines.len() > RULES_MAX {
-            let what = format!("{} translations", self.translation.len() + all.lines.len());
-            let hint = format!("use {RULES_MAX} or fewer");
-            issues.push(Issue::new("translation_files", what, hint));
-        }
-        if issues.is_empty() {
-            self.filed = Filed { all: Arc::new(all), compiled: None };
-            self.compile(&mut issues);
-        }
-        issues
-    }
-
-    fn read_lines(&self, file: &File, n: usize, into: &mut Vec<Line>, issues: &mut Vec<Issue>) {
+    /// Reads the lines of the file of that number.
+    fn read(&self, n: usize, node: &Node, into: &mut Vec<Line>, issues: &mut Vec<Issue>) {
         let at = format!("translation_files[{n}]");
         let (mut begin, mut wrong) = (0, 0);
-        for (line, text) in file.text.split_inclusive('\n').enumerate() {
+        for (line, text) in self.text.split_inclusive('\n').enumerate() {
             let (number, first) = (line + 1, begin);
             begin += text.len();
             if line == 0 || text.trim().is_empty() {
@@ -205,9 +166,9 @@ impl Sgc {
             }
             let mut faults = Vec::new();
             let number_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
-            let read = file.rule(number_of(number), text).map_err(|what| (what, HINT.to_owned()));
+            let read = self.rule(number_of(number), text).map_err(|what| (what, HINT.to_owned()));
             let read = read.and_then(|rule| {
-                self.validate_filed(&rule, &mut faults);
+                node.validate_filed(&rule, &mut faults);
                 match faults.into_iter().next() {
                     None => Ok(rule),
                     Some(it) => Err((format!("{}: {}", it.path, it.what), it.hint)),
@@ -222,75 +183,133 @@ impl Sgc {
                 Err((what, hint)) => {
                     wrong += 1;
                     if wrong <= TOLD_MAX {
-                        let what = format!("{}, line {number}: {what}", file.name);
+                        let what = format!("{}, line {number}: {what}", self.name);
                         issues.push(Issue::new(at.clone(), what, hint));
                     }
                 }
             }
         }
         if wrong > TOLD_MAX {
-            let what = format!("{}: {} more lines cannot be used", file.name, wrong - TOLD_MAX);
+            let what = format!("{}: {} more lines cannot be used", self.name, wrong - TOLD_MAX);
             issues.push(Issue::new(at, what, HINT));
         }
     }
+}
 
-    /// Makes what titles are looked up by.
-    fn compile(&mut self, issues: &mut Vec<Issue>) {
-        let format = self.point_code_format;
-        let of = |which: TranslationOf| {
-            let rows = self.translations().filter(|it| it.of == which);
-            Rules::new(rows.filter_map(|it| it.rule(format)).collect())
-        };
-        let is_calling = self.translations().any(|it| it.of == TranslationOf::Calling);
-        let calling = is_calling.then(|| of(TranslationOf::Calling)).transpose();
-        match (of(TranslationOf::Called), calling) {
-            (Ok(called), Ok(None)) => self.filed.compiled = Some(Arc::new(called)),
-            (Ok(called), Ok(Some(calling))) => {
-                self.filed.compiled = Some(Arc::new(called.with_calling(calling)));
-            }
-            (Err(_), _) | (_, Err(_)) => {
+impl Lines {
+    /// The rule of a line, which could be read once.
+    fn row(&self, line: &Line) -> Translation {
+        let file = self.files.get(line.file as usize);
+        let text = file.and_then(|it| it.text.get(line.begin as usize..)?.lines().next());
+        let row = file.zip(text).and_then(|(file, text)| file.rule(line.number, text).ok());
+        row.unwrap_or_default()
+    }
+}
+
+impl Filed {
+    /// Takes the texts of files, in order, and makes of all rules, `own` of the section first, what
+    /// titles are looked up by. What is wrong with lines comes back; then nothing of the files is
+    /// kept.
+    pub fn take(
+        &mut self,
+        texts: Vec<(String, String)>,
+        own: &[Translation],
+        node: &Node,
+    ) -> Vec<Issue> {
+        let (mut all, mut issues) = (Lines::default(), Vec::new());
+        for (n, (name, text)) in texts.into_iter().enumerate() {
+            let at = format!("translation_files[{n}]");
+            let shown = name.clone();
+            let file = match File::new(name, text) {
+                Ok(file) => file,
+                Err(what) => {
+                    issues.push(Issue::new(at, format!("{shown}, {what}"), HINT));
+                    continue;
+                }
+            };
+            file.read(n, node, &mut all.lines, &mut issues);
+            all.files.push(file);
+        }
+        if own.len() + all.lines.len() > RULES_MAX {
+            let what = format!("{} translations", own.len() + all.lines.len());
+            let hint = format!("use {RULES_MAX} or fewer");
+            issues.push(Issue::new("translation_files", what, hint));
+        }
+        if issues.is_empty() {
+            *self = Self { all: Arc::new(all), compiled: None };
+            self.compiled = self.compile(own, node.format);
+            if self.compiled.is_none() {
                 let what = "patterns with choices are too many, or of too many kinds";
                 let hint = "let `?` and the ends of ranges stand in the same places";
                 issues.push(Issue::new("translation_files", what, hint));
             }
         }
+        issues
+    }
+
+    /// Makes what titles are looked up by; `None` where patterns are too many.
+    fn compile(&self, own: &[Translation], format: PointCodeFormat) -> Option<Arc<Rules>> {
+        let of = |which: TranslationOf| {
+            let rows = self.all(own).filter(|it| it.of == which);
+            Rules::new(rows.filter_map(|it| it.rule(format)).collect()).ok()
+        };
+        let called = of(TranslationOf::Called)?;
+        let is_calling = self.all(own).any(|it| it.of == TranslationOf::Calling);
+        Some(Arc::new(match is_calling {
+            true => called.with_calling(of(TranslationOf::Calling)?),
+            false => called,
+        }))
     }
 
     /// All rules: those of the section, then those of its files.
-    pub(crate) fn translations(&self) -> impl Iterator<Item = Cow<'_, Translation>> {
-        let filed = self.filed.all.lines.iter().map(|it| Cow::Owned(self.filed.all.row(it)));
-        self.translation.iter().map(Cow::Borrowed).chain(filed)
+    pub fn all<'a>(&'a self, own: &'a [Translation]) -> impl Iterator<Item = Cow<'a, Translation>> {
+        let filed = self.all.lines.iter().map(|it| Cow::Owned(self.all.row(it)));
+        own.iter().map(Cow::Borrowed).chain(filed)
     }
 
-    /// Those of files that are of one kind, and whose digits a title begins with, with their
-    /// places behind the rules of the section.
-    pub(crate) fn filed_beginning(
-        &self,
+    /// The rules of one kind whose digits a title begins with, with their places among all.
+    pub fn beginning<'a>(
+        &'a self,
+        own: &'a [Translation],
         of: TranslationOf,
         title: &Title,
-    ) -> impl Iterator<Item = (usize, Cow<'_, Translation>)> + use<'_> {
-        let (digits, first): (Digits, usize) = (title.digits, self.translation.len());
-        let lines = self.filed.all.lines.iter().enumerate();
+    ) -> impl Iterator<Item = (usize, Cow<'a, Translation>)> + use<'a> {
+        let (text, digits): (String, Digits) = (title.digits.to_string(), title.digits);
+        let of_section = own.iter().enumerate().filter(move |(_, it)| {
+            let first = text.get(..it.digits.len());
+            let is_it = first.is_some_and(|first| first.eq_ignore_ascii_case(&it.digits));
+            let has_choices = || it.digits.contains(['?', '[', '.']);
+            let matches = || Pattern::parse(&it.digits).is_some_and(|it| it.matches(&digits));
+            it.of == of && (is_it || has_choices() && matches())
+        });
+        let of_section = of_section.map(|(at, it)| (at, Cow::Borrowed(it)));
+        // Among a million rules of files few begin so: the others cost a comparison.
+        let lines = self.all.lines.iter().enumerate();
         let found = lines.filter(move |it| it.1.of == of && it.1.pattern.matches(&digits));
-        found.map(move |(at, it)| (first + at, Cow::Owned(self.filed.all.row(it))))
+        let first = own.len();
+        of_section.chain(found.map(move |(at, it)| (first + at, Cow::Owned(self.all.row(it)))))
     }
 
     /// What titles are looked up by.
-    pub(crate) fn rules(&self) -> Arc<Rules> {
-        match &self.filed.compiled {
+    #[must_use]
+    pub fn rules(&self, own: &[Translation], format: PointCodeFormat) -> Arc<Rules> {
+        match &self.compiled {
             Some(rules) => Arc::clone(rules),
             // In a simulation nobody has read files.
-            None => {
-                let mut own = self.clone();
-                own.compile(&mut Vec::new());
-                own.filed.compiled.unwrap_or_default()
-            }
+            None => self.compile(own, format).unwrap_or_default(),
         }
     }
 
+    /// Whether files were read, be it none.
+    #[must_use]
+    pub const fn is_read(&self) -> bool {
+        self.compiled.is_some()
+    }
+
     /// A number for the texts of files: nodes of a cluster have the same ones.
-    pub(crate) fn filed_digest(&self) -> u64 {
-        let texts = self.filed.all.files.iter().map(|it| it.text.as_bytes());
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let texts = self.all.files.iter().map(|it| it.text.as_bytes());
         texts.fold(0, machine::identity::hash_combine)
     }
 }
