@@ -579,6 +579,7 @@ fn a_sender_is_one_of_the_identities_that_the_core_has_registered_or_the_first_o
         (LISTED, "<sip:boss@example.com>", DEFAULT, false),
         (LISTED, "<sip:boss@example.com>|<tel:+49301>", "<tel:+49-30-1>", true),
         (LISTED, "no address|<sip:A.B@example.com>", DEFAULT, false),
+        (LISTED, "tel:1|tel:2|<tel:+49301>", DEFAULT, false), // one or two (RFC 3325 §9.2)
         (BARRED, "<sip:alice@example.com>", "<tel:+49301>", false),
         ("P-Associated-URI:\r\n", "<sip:alice@example.com>", "<sip:alice@example.com>", true),
         ("", "<sip:bob@example.com>", "<sip:alice@example.com>", false),
@@ -616,9 +617,10 @@ fn of_several_registrations_of_a_client_that_one_counts_which_has_the_preferred_
         ("<sip:bob@example.com>", "bob@example.com"),
         ("<sip:alice@example.com>", "alice@example.com"),
         ("<sip:carol@example.com>", "alice@example.com"), // who has registered first
+        ("tel:1|tel:2|<sip:bob@example.com>", "alice@example.com"),
         ("", "alice@example.com"),
     ] {
-        let values = core::iter::once(preferred.as_bytes());
+        let values = preferred.split('|').map(str::as_bytes);
         let key = bench.registrar.preferring(&[flow(1)], values).unwrap();
         assert_eq!(bench.registrar.binding(key).unwrap().aor(), aor.as_bytes());
     }
