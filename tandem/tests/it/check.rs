@@ -166,6 +166,7 @@ fn files_of_rules_and_of_subscribers_are_read_and_what_is_wrong_is_told_by_line(
         point_codes = [\"3\"]\ntranslation_files = [\"titles.csv\"]\n\
         subsystem = [{ name = \"hlr\", number = 6, user = \"tcap\" }]\n\
         [[sgc.application]]\nname = \"hlr\"\nsubsystem = \"hlr\"\nservice = \"hlr\"\n\
+        allowed = [\"4478\"]\n\
         file = \"subscribers.csv\"\n";
     let place = Place::new(&format!("{SITE}{gateway}"));
     let (status, said) = place.check();
