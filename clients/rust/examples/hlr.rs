@@ -1,6 +1,6 @@
 //! An HLR whose subscribers are the rows of a CSV file, msisdn,imsi,msc,msrn:
 //! `hlr unix:var/hlr.sock subscribers.csv`. The same service runs inside a gateway, without a
-//! connection: `service = "hlr"`, `file = "subscribers.csv"`.
+//! connection: `service = "hlr"`, `file = "subscribers.csv"`, and `allowed`, who may ask.
 
 use application::{Address, Program};
 use std::env;
@@ -27,7 +27,8 @@ fn main() {
         std::process::exit(2);
     });
     eprintln!("{} subscribers", subscribers.len());
-    let mut hlr = Hlr::new(Arc::new(subscribers));
+    // Whom its gateway lets ask.
+    let mut hlr = Hlr::new(Arc::new(subscribers), &["*".to_owned()]);
     let mut program = Program::new(Hello::new("hlr", "", "rust"));
     loop {
         eprintln!("hlr: {}; again in a second", program.run(&to, &mut hlr));

@@ -47,6 +47,11 @@ impl Handset {
         self.phone.speak_tcp(on);
     }
 
+    /// Whether it registers for emergencies (TS 24.229 §5.1.6.2).
+    pub const fn call_for_help(&mut self, on: bool) {
+        self.phone.call_for_help(on);
+    }
+
     /// A kernel does its ESP from now on: what it protects leaves as it is between the protected
     /// ports, and so does what comes ([`Carrier::Clear`]). UDP alone.
     pub fn leave_esp(&mut self) {

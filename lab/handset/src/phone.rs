@@ -185,6 +185,7 @@ pub(crate) struct Phone {
     granted_s: u32,
     /// Whether it speaks TCP inside of ESP.
     over_tcp: bool,
+    is_emergency: bool,
     /// What a kernel needs that does ESP in its place, if one does.
     agreed: Option<VecDeque<Agreed>>,
     events: VecDeque<Event>,
@@ -210,6 +211,7 @@ impl Phone {
             state: State::Off,
             granted_s: 0,
             over_tcp: false,
+            is_emergency: false,
             agreed: None,
             events: VecDeque::new(),
         }
@@ -228,6 +230,11 @@ impl Phone {
     /// What happened, in order.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Whether it registers for emergencies (TS 24.229 §5.1.6.2).
+    pub const fn call_for_help(&mut self, on: bool) {
+        self.is_emergency = on;
     }
 
     /// Whether it speaks TCP under protection, or UDP.
@@ -353,6 +360,7 @@ impl Phone {
             via: SocketAddr::new(self.config.address, port),
             tcp: (self.over_tcp && by.is_some(), self.over_tcp),
             contact: self.contact(),
+            is_emergency: self.is_emergency,
             branch: &branch,
             tag: &self.tag,
             call_id: &self.call_id,

@@ -81,6 +81,7 @@ pub(crate) struct Register<'a> {
     /// Whether it leaves by TCP, and whether the phone is reached by TCP.
     pub tcp: (bool, bool),
     pub contact: SocketAddr,
+    pub is_emergency: bool,
     pub branch: &'a str,
     pub tag: &'a str,
     pub call_id: &'a str,
@@ -96,6 +97,7 @@ impl Register<'_> {
         let Subscriber { impi, impu, realm, .. } = self.subscriber;
         let user = self.subscriber.user();
         let (carrier, transport) = (carrier(self.tcp.0), transport(self.tcp.1));
+        let sos = if self.is_emergency { ";sos" } else { "" };
         let mut out = format!(
             "REGISTER sip:{realm} SIP/2.0\r\n\
              Via: SIP/2.0/{carrier} {};branch=z9hG4bK{}\r\n\
@@ -104,7 +106,7 @@ impl Register<'_> {
              To: <{impu}>\r\n\
              Call-ID: {}\r\n\
              CSeq: {} REGISTER\r\n\
-             Contact: <sip:{user}@{}{transport}>;expires={}\r\n\
+             Contact: <sip:{user}@{}{transport}{sos}>;expires={}\r\n\
              Supported: path, sec-agree\r\n\
              Require: sec-agree\r\n\
              Proxy-Require: sec-agree\r\n",

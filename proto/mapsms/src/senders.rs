@@ -66,20 +66,22 @@ impl Senders {
     /// nobody knows whether it was taken.
     pub fn seen(&mut self, now: Time, sum: u64) -> Option<Known> {
         self.tick(now);
-        if let Some((known, _)) = self.seen.get_mut(&sum) {
-            return Some(match known {
-                Known::Asked(_) => core::mem::replace(known, Known::UnderWay),
-                known => known.clone(),
-            });
+        let known = self.seen.get(&sum).map(|it| it.0.clone());
+        if matches!(known, None | Some(Known::Asked(_))) {
+            self.keep(now + self.time, sum, Known::UnderWay);
         }
+        known
+    }
+
+    /// Knows a message until then; of too many, the first ones are forgotten.
+    fn keep(&mut self, until: Time, sum: u64, known: Known) {
         // Those that were forgotten early stand here until their time is over.
         if self.due.len() >= REMEMBERED_MAX {
             self.forget_first();
         }
         self.count += 1;
-        self.seen.insert(sum, (Known::UnderWay, self.count));
-        self.due.push_back((now + self.time, sum, self.count));
-        None
+        self.seen.insert(sum, (known, self.count));
+        self.due.push_back((until, sum, self.count));
     }
 
     /// A message was taken by whoever had the rows before: it is known as one that was taken here.
@@ -87,14 +89,12 @@ impl Senders {
         self.remember(now, sum, at, Known::Taken(at));
     }
 
-    /// What whoever had the rows before knew of a message that came then.
+    /// What whoever had the rows before knew of a message that came then. Of more than are
+    /// remembered the last to come stay: they are in doubt, and come again at once.
     pub fn remember(&mut self, now: Time, sum: u64, at: Time, known: Known) {
-        if sum == 0 || at + self.time <= now || self.due.len() >= REMEMBERED_MAX {
-            return;
+        if sum != 0 && at + self.time > now {
+            self.keep(at + self.time, sum, known);
         }
-        self.count += 1;
-        self.seen.insert(sum, (known, self.count));
-        self.due.push_back((at + self.time, sum, self.count));
     }
 
     /// When a message was taken by whoever had the rows before, if it was.
@@ -194,6 +194,29 @@ mod tests {
         assert_eq!(senders.seen(now, 3), Some(Known::Asked(Asked::default())));
         assert_eq!(senders.seen(now, 4), Some(Known::Reported(vec![3])));
         assert_eq!(senders.seen(now + Duration::from_secs(10), 3), None, "its time is over");
+    }
+
+    #[test]
+    fn a_message_that_comes_again_is_under_way_for_its_whole_time() {
+        let at = |s: u64| Time::from_millis(s * 1_000);
+        let mut senders = Senders::new(Rate::new(1.0, Some(2)), Duration::from_secs(10));
+        let asked = Known::Asked(Asked::default());
+        senders.remember(at(1), 3, at(1), asked.clone());
+        assert_eq!(senders.seen(at(9), 3), Some(asked));
+        assert_eq!(senders.seen(at(18), 3), Some(Known::UnderWay));
+        assert_eq!(senders.seen(at(19), 3), None, "its time is over");
+    }
+
+    #[test]
+    fn of_too_many_that_another_node_took_the_last_to_come_are_known() {
+        let (last, now) = (REMEMBERED_MAX as u64 + 1, Time::from_millis(1));
+        let mut senders = Senders::new(Rate::new(1.0, Some(2)), Duration::from_secs(10));
+        for sum in 1..=last {
+            senders.remember(now, sum, now, Known::Asked(Asked::default()));
+        }
+        assert_eq!((senders.due.len(), senders.seen.len()), (REMEMBERED_MAX, REMEMBERED_MAX));
+        assert_eq!(senders.seen(now, last), Some(Known::Asked(Asked::default())));
+        assert_eq!(senders.seen(now, 1), None);
     }
 
     #[test]

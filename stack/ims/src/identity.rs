@@ -27,7 +27,8 @@ pub fn lost(access: &Access, from: PortId) -> HeaderSet {
 }
 
 /// The binding of the phone that a request has come from by associations, whichever transport
-/// carries it inside of them; `None`: it came otherwise.
+/// carries it inside of them; `None`: it came otherwise. That of an emergency registration is for
+/// requests that are of one, and REGISTERs.
 #[must_use]
 pub fn sender(
     access: &Access,
@@ -36,7 +37,14 @@ pub fn sender(
     message: &Message<'_>,
 ) -> Option<Option<Key>> {
     let flows = access.flows_of(flow)?;
-    Some(registrar.preferring(&flows, message.values(Header::PPreferredIdentity)))
+    let preferred = message.values(Header::PPreferredIdentity);
+    Some(registrar.preferring(&flows, preferred, is_of_emergencies(message)))
+}
+
+/// Whether a request may come by an emergency registration (TS 24.229 §5.2.10).
+#[must_use]
+pub fn is_of_emergencies(message: &Message<'_>) -> bool {
+    message.method() == Method::Register || sip::is_emergency(message, false)
 }
 
 /// Appends who has sent a request outside of any dialog that came by `from` and goes to the core,

@@ -152,6 +152,12 @@ impl Binding {
         NameAddr::parse(self.contact()).map_or(b"", |contact| contact.uri)
     }
 
+    /// Whether it was registered for emergencies alone (TS 24.229 §5.1.6.2).
+    #[must_use]
+    pub fn is_emergency(&self) -> bool {
+        NameAddr::parse(self.contact()).is_ok_and(|contact| is_emergency(&contact))
+    }
+
     /// The client's User-Agent.
     #[must_use]
     pub fn user_agent(&self) -> &[u8] {
@@ -211,4 +217,9 @@ pub(crate) fn same_contact(one: &NameAddr<'_>, two: &NameAddr<'_>) -> bool {
         }
         _ => one.uri == two.uri,
     }
+}
+
+/// Whether a contact is registered for emergencies.
+pub(crate) fn is_emergency(contact: &NameAddr<'_>) -> bool {
+    contact.parse_uri().is_ok_and(|uri| uri.param(b"sos").is_some())
 }

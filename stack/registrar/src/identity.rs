@@ -15,23 +15,30 @@ use machine::slots::Key;
 use runtime::Flow;
 use sip::NameAddr;
 
+/// Identities that a sender can prefer: one of `sip` or `sips`, one of `tel` (RFC 3325 §9.2).
+const PREFERRED_MAX: usize = 2;
+
 impl Registrar {
     /// The binding that a request was sent by whose sender prefers these identities, by whichever
     /// of the flows that lead to one client: the one that the first of them is registered with,
-    /// else the one that was registered first.
+    /// else the one that was registered first. One that is for emergencies alone takes other
+    /// requests only where there is no other.
     #[must_use]
     pub fn preferring<'a>(
         &self,
         flows: &[Flow],
-        mut preferred: impl Iterator<Item = &'a [u8]>,
+        preferred: impl Iterator<Item = &'a [u8]>,
+        is_emergency: bool,
     ) -> Option<Key> {
-        let all = || flows.iter().flat_map(|flow| self.by_source(flow));
+        let any = || flows.iter().flat_map(|flow| self.by_source(flow));
+        let all = || any().filter(|(_, binding)| is_emergency || !binding.is_emergency());
         let with = |value: &[u8]| {
             let wanted = identity(value)?.0;
             all().find(|(_, binding)| binding.registered_as(&wanted).is_some())
         };
-        let found = preferred.find_map(with);
+        let found = preferred.take(PREFERRED_MAX).find_map(with);
         let found = found.or_else(|| all().min_by_key(|(_, binding)| binding.registered));
+        let found = found.or_else(|| any().next());
         found.map(|(key, _)| key)
     }
 }
@@ -41,9 +48,10 @@ impl Binding {
     /// them that is registered with the binding, else the default one. Whether it was asked for.
     pub fn write_identity<'a>(
         &self,
-        mut preferred: impl Iterator<Item = &'a [u8]>,
+        preferred: impl Iterator<Item = &'a [u8]>,
         out: &mut Vec<u8>,
     ) -> bool {
+        let mut preferred = preferred.take(PREFERRED_MAX);
         let asked = preferred.find_map(|value| self.registered_as(&identity(value)?.0));
         match asked.or_else(|| self.identities().next()) {
             Some(Registered::Listed(address)) => {

@@ -579,6 +579,7 @@ fn a_sender_is_one_of_the_identities_that_the_core_has_registered_or_the_first_o
         (LISTED, "<sip:boss@example.com>", DEFAULT, false),
         (LISTED, "<sip:boss@example.com>|<tel:+49301>", "<tel:+49-30-1>", true),
         (LISTED, "no address|<sip:A.B@example.com>", DEFAULT, false),
+        (LISTED, "tel:1|tel:2|<tel:+49301>", DEFAULT, false), // one or two (RFC 3325 §9.2)
         (BARRED, "<sip:alice@example.com>", "<tel:+49301>", false),
         ("P-Associated-URI:\r\n", "<sip:alice@example.com>", "<sip:alice@example.com>", true),
         ("", "<sip:bob@example.com>", "<sip:alice@example.com>", false),
@@ -587,11 +588,11 @@ fn a_sender_is_one_of_the_identities_that_the_core_has_registered_or_the_first_o
         let pending = bench.forward(&alice(), &flow(1));
         bench.core(pending, 200, more);
         let values = || preferred.split('|').map(str::as_bytes);
-        let key = bench.registrar.preferring(&[flow(9), flow(1)], values()).unwrap();
+        let key = bench.registrar.preferring(&[flow(9), flow(1)], values(), false).unwrap();
         let mut text = Vec::new();
         let asked = bench.registrar.binding(key).unwrap().write_identity(values(), &mut text);
         assert_eq!((&*String::from_utf8(text).unwrap(), asked), (identity, is_asked), "{more}");
-        assert_eq!(bench.registrar.preferring(&[flow(9)], values()), None);
+        assert_eq!(bench.registrar.preferring(&[flow(9)], values(), false), None);
     }
 }
 
@@ -616,10 +617,11 @@ fn of_several_registrations_of_a_client_that_one_counts_which_has_the_preferred_
         ("<sip:bob@example.com>", "bob@example.com"),
         ("<sip:alice@example.com>", "alice@example.com"),
         ("<sip:carol@example.com>", "alice@example.com"), // who has registered first
+        ("tel:1|tel:2|<sip:bob@example.com>", "alice@example.com"),
         ("", "alice@example.com"),
     ] {
-        let values = core::iter::once(preferred.as_bytes());
-        let key = bench.registrar.preferring(&[flow(1)], values).unwrap();
+        let values = preferred.split('|').map(str::as_bytes);
+        let key = bench.registrar.preferring(&[flow(1)], values, false).unwrap();
         assert_eq!(bench.registrar.binding(key).unwrap().aor(), aor.as_bytes());
     }
 }
@@ -638,6 +640,12 @@ fn the_core_knows_an_emergency_registration_by_its_contact_and_it_stands_beside_
     );
     bench.core(pending, 200, "");
     assert_eq!(bench.registrar.len(), 2, "of one address of record");
+    let taken = |bench: &Bench, is_emergency| {
+        let preferred = core::iter::once(&b"<sip:alice@example.com>"[..]);
+        let key = bench.registrar.preferring(&[flow(1)], preferred, is_emergency).unwrap();
+        bench.registrar.binding(key).unwrap().is_emergency()
+    };
+    assert!(!taken(&bench, false) && taken(&bench, true), "the newest, of those that may");
     let plain = bench.forward(&Client { cseq: 2, ..alice() }, &flow(1));
     assert!(!bench.to_core(plain).contains("sos"));
 }

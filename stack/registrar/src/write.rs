@@ -1,7 +1,7 @@
 //! The lines that the registrar puts into messages: toward the core our Contact, Expires and
 //! Path, toward the client its own contacts and what the core told about it.
 
-use crate::binding::{Binding, write_features};
+use crate::binding::{Binding, is_emergency, write_features};
 use crate::registrar::{Registrar, header_expires};
 use machine::Time;
 use machine::identity::TOKEN_BYTES;
@@ -100,7 +100,7 @@ fn write_core_contact(
     out.push(b'@');
     out.extend_from_slice(host);
     // That it registers for an emergency is the core's to know (TS 24.229 §5.1.6.2).
-    if contact.parse_uri().is_ok_and(|uri| uri.param(b"sos").is_some()) {
+    if is_emergency(contact) {
         out.extend_from_slice(b";sos");
     }
     out.push(b'>');

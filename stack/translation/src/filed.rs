@@ -126,11 +126,12 @@ impl PartialEq for Filed {
 impl File {
     fn new(name: String, text: String) -> Result<Self, String> {
         let head = text.lines().next().unwrap_or_default();
-        let place = |name: &str| {
+        // What stands there is not said: it may be a file of keys, named by who may not read it.
+        let place = |(n, name): (usize, &str)| {
             let place = COLUMNS.iter().position(|it| it.0 == name.trim());
-            place.ok_or_else(|| format!("line 1: there is no column `{}`", name.trim()))
+            place.ok_or_else(|| format!("line 1: column {} is none of a rule", n + 1))
         };
-        let columns = head.split(',').map(place).collect::<Result<Vec<_>, _>>()?;
+        let columns = head.split(',').enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
         let has = |name: &str| columns.iter().any(|it| COLUMNS[*it].0 == name);
         match has("digits") {
             true => Ok(Self { name, columns, text }),
@@ -163,6 +164,10 @@ impl File {
             begin += text.len();
             if line == 0 || text.trim().is_empty() {
                 continue;
+            }
+            // One too many says that there are too many: those behind it take no memory.
+            if into.len() > RULES_MAX {
+                break;
             }
             let mut faults = Vec::new();
             let number_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
@@ -231,7 +236,7 @@ impl Filed {
             all.files.push(file);
         }
         if own.len() + all.lines.len() > RULES_MAX {
-            let what = format!("{} translations", own.len() + all.lines.len());
+            let what = format!("more than {RULES_MAX} translations");
             let hint = format!("use {RULES_MAX} or fewer");
             issues.push(Issue::new("translation_files", what, hint));
         }

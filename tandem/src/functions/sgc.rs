@@ -225,6 +225,11 @@ fn whole(directory: &Path, name: &str) -> PathBuf {
 /// Where an application is let in without a key, and where what is said can be read.
 fn applications(section: &Sgc, directory: &Path, found: &mut Vec<Issue>) {
     for (n, application) in section.application.iter().enumerate() {
+        if application.allowed.iter().any(|it| it == "*") {
+            let what = "anybody in SS7 is told the IMSIs of subscribers, and where they are";
+            let hint = "write what titles of those begin with who may ask";
+            found.push(Issue::new(format!("application[{n}].allowed"), what, hint));
+        }
         let key = application.tls.as_ref().map(|tls| &tls.key);
         let at = format!("application[{n}].tls.key");
         found.extend(key.and_then(|name| private_key(directory, at, name)));

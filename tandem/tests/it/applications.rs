@@ -263,7 +263,7 @@ fn an_hlr_from_a_csv_file_answers_in_python_and_in_typescript() {
 #[test]
 fn one_hlr_in_rust_answers_inside_the_gateway_on_one_and_two_shards_and_in_a_program_apart() {
     let plain = "listen = [\"unix:hlr.sock\"]";
-    let inside = "service = \"hlr\", file = \"subscribers.csv\"";
+    let inside = "service = \"hlr\", file = \"subscribers.csv\", allowed = [\"*\"]";
     for shards in [1, 2] {
         let site = Site::start_with(|text| on(shards, &text.replace(plain, inside)));
         the_hlr_answers(&site);
@@ -281,7 +281,7 @@ fn one_hlr_in_rust_answers_inside_the_gateway_on_one_and_two_shards_and_in_a_pro
         let known = Arc::new(Subscribers::parse(SUBSCRIBERS).unwrap());
         let socket = site.socket("hlr").parse::<Address>().unwrap();
         std::thread::spawn(move || {
-            let mut hlr = Hlr::new(known);
+            let mut hlr = Hlr::new(known, &["*".to_owned()]);
             let end = Instant::now() + LONG;
             // Until the place is there, and then until the gateway ends.
             while Instant::now() < end {

@@ -166,6 +166,7 @@ fn files_of_rules_and_of_subscribers_are_read_and_what_is_wrong_is_told_by_line(
         point_codes = [\"3\"]\ntranslation_files = [\"titles.csv\"]\n\
         subsystem = [{ name = \"hlr\", number = 6, user = \"tcap\" }]\n\
         [[sgc.application]]\nname = \"hlr\"\nsubsystem = \"hlr\"\nservice = \"hlr\"\n\
+        allowed = [\"4478\"]\n\
         file = \"subscribers.csv\"\n";
     let place = Place::new(&format!("{SITE}{gateway}"));
     let (status, said) = place.check();
@@ -183,6 +184,12 @@ fn files_of_rules_and_of_subscribers_are_read_and_what_is_wrong_is_told_by_line(
     place.write("var/subscribers.csv", "msisdn,imsi\n447700900123,2\n");
     let (status, said) = place.check();
     assert_eq!(status, 0, "{said}");
+    assert!(!said.contains("anybody in SS7"), "{said}");
+    let place = Place::new(&format!("{SITE}{}", gateway.replace("4478", "*")));
+    place.write("var/titles.csv", "digits,targets\n4477,here/6\n");
+    place.write("var/subscribers.csv", "msisdn,imsi\n447700900123,2\n");
+    let (_, said) = place.check();
+    assert!(said.contains("anybody in SS7 is told the IMSIs"), "{said}");
 }
 
 #[test]

@@ -38,16 +38,28 @@ fn named(text: &str) -> Vec<&str> {
     text.lines().filter(is_one).collect()
 }
 
-/// The phone asks, and its request reaches the core.
-fn asks(world: &mut World, method: &str, number: usize, carrier: &str, more: &str) -> String {
+/// A request of the phone.
+fn request(
+    world: &World,
+    method: &str,
+    uri: &str,
+    number: usize,
+    carrier: &str,
+    more: &str,
+) -> String {
     let contact = world.contact(0);
-    let text = format!(
-        "{method} sip:bob@ims.example.org SIP/2.0\r\n\
+    format!(
+        "{method} {uri} SIP/2.0\r\n\
          Via: SIP/2.0/{carrier} {contact};branch=z9hG4bKi{number}\r\nMax-Forwards: 70\r\n\
          From: <sip:boss@ims.example.org>;tag=i{number}\r\nTo: <sip:bob@ims.example.org>\r\n\
          Call-ID: i{number}\r\nCSeq: 1 {method}\r\nContact: <sip:p@{contact}>\r\n\
          Event: presence\r\n{more}Content-Length: 0\r\n\r\n"
-    );
+    )
+}
+
+/// The phone asks, and its request reaches the core.
+fn asks(world: &mut World, method: &str, number: usize, carrier: &str, more: &str) -> String {
+    let text = request(world, method, "sip:bob@ims.example.org", number, carrier, more);
     let before = world.reached.len();
     world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
     world.run(SECOND);
@@ -104,6 +116,31 @@ pub fn a_phone_is_the_same_whichever_transport_it_takes_inside_of_its_associatio
         let sent = asks(&mut world, "MESSAGE", number, carrier, preferred);
         assert_eq!(named(&sent), ["P-Asserted-Identity: <tel:+49-1>"], "{carrier}");
     }
+}
+
+#[test]
+pub fn a_phone_that_has_registered_for_emergencies_asks_for_help_alone() {
+    let phones = vec![Phone::new(1, None, Preference::usual())];
+    let spec = LinkSpec::perfect(Duration::from_millis(5));
+    let mut world = World::of(crate::pair_world::SITE, 1, phones, spec);
+    world.act(0, |handset, now, out| {
+        handset.call_for_help(true);
+        handset.register(now, out);
+    });
+    world.run(SECOND * 2);
+    assert_eq!(world.bindings(), 1);
+    for (number, method) in ["MESSAGE", "INVITE"].into_iter().enumerate() {
+        let text = request(&world, method, "sip:bob@ims.example.org", number, "UDP", "");
+        let before = world.reached.len();
+        world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
+        world.run(SECOND);
+        let new = &world.reached[before..];
+        assert!(!new.iter().any(|it| it.starts_with(method)), "{new:?}");
+    }
+    let text = request(&world, "INVITE", "urn:service:sos", 2, "UDP", "");
+    world.act(0, |handset, _, out| handset.send(text.as_bytes(), out));
+    world.run(SECOND);
+    assert!(world.reached.iter().any(|it| it.starts_with("INVITE urn:service:sos")));
 }
 
 #[test]

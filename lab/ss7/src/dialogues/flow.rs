@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn services_inside_answer_as_the_report_s_flows_want() {
         let known = tcu::Subscribers::parse(&subscribers()).expect("it is a file of an HLR");
-        let mut hlr = tcu::Hlr::new(Arc::new(known));
+        let mut hlr = tcu::Hlr::new(Arc::new(known), &["*".to_owned()]);
         let ask = |service: &mut dyn Service, flow: Flow| {
             let (mut wants, far) = (Vec::new(), Address::subsystem(None, flow.subsystem()));
             let Request::Begin { called, calling, portion, .. } = flow.begin(8, far) else {

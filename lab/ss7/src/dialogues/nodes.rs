@@ -227,7 +227,7 @@ fn subsystems(all: &[Served]) -> String {
 /// The same of services inside: an HLR of [`SUBSCRIBERS`], and a gsmSCF that monitors.
 fn services(all: &[Served]) -> String {
     let service = |name: &str| match name {
-        "hlr" => format!("service = \"hlr\"\nfile = \"{SUBSCRIBERS}\""),
+        "hlr" => format!("service = \"hlr\"\nfile = \"{SUBSCRIBERS}\"\nallowed = [\"*\"]"),
         _ => "service = \"monitor\"".to_owned(),
     };
     let inside = all.iter().map(|(name, _)| {

@@ -366,8 +366,17 @@ fn a_service_inside_has_what_it_reads_and_nothing_that_instances_have() {
     };
     assert_eq!(refused("service = \"monitor\""), Vec::<String>::new());
     assert_eq!(refused(""), ["application[0].listen: no instance can connect"]);
-    let lacks = ["application[0].file: the HLR has no subscribers"];
+    let lacks = [
+        "application[0].allowed: nobody may ask this HLR",
+        "application[0].file: the HLR has no subscribers",
+    ];
     assert_eq!(refused("service = \"hlr\""), lacks);
+    let hlr = "service = \"hlr\"\nfile = \"it.csv\"\nallowed = ";
+    assert_eq!(refused(&format!("{hlr}[\"4478\", \"*\"]")), Vec::<String>::new());
+    let wrong = ["application[0].allowed[0]: `x` is no title"];
+    assert_eq!(refused(&format!("{hlr}[\"x\"]")), wrong);
+    let unread = ["application[0].allowed: nobody is held against it"];
+    assert_eq!(refused("service = \"echo\"\nallowed = [\"4478\"]"), unread);
     let unread = ["application[0].file: this service has no file"];
     assert_eq!(refused("service = \"echo\"\nfile = \"it.csv\""), unread);
     let unread = ["application[0].file: nobody reads this file"];

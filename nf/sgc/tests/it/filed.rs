@@ -121,9 +121,9 @@ fn a_rule_of_a_file_translates_and_is_shown_with_its_line() {
 fn each_line_that_cannot_be_used_is_told_and_then_none_is_taken() {
     let at = "translation_files[0]: titles.csv, line";
     for (text, wanted) in [
-        ("", vec!["1: there is no column ``"]),
+        ("", vec!["1: column 1 is none of a rule"]),
         ("targets\n", vec!["1: there is no column `digits`"]),
-        ("digits,target\n", vec!["1: there is no column `target`"]),
+        ("digits,target\n", vec!["1: column 2 is none of a rule"]),
         (
             "digits,targets\n44x,2/8\n44,\n44\n44,2/8,7\n44,2/8\n44,77777/8\n",
             vec![

@@ -247,6 +247,11 @@ impl Controller {
         let of_phone = ims::identity::sender(&self.ims, &self.registrar, &at.flow, at.message);
         opening.subscriber =
             of_phone.unwrap_or_else(|| self.registrar.sender(&at.flow, at.message.from().uri));
+        let of_phone = of_phone.flatten().and_then(|key| self.registrar.binding(key));
+        let is_for_help = of_phone.is_some_and(registrar::Binding::is_emergency);
+        if is_for_help && !ims::identity::is_of_emergencies(at.message) {
+            return Err(Stop::Refused(Refusal::new(403, "it registered for emergencies alone")));
+        }
         let calls_for_help = opening.is_emergency && self.ims.takes_emergencies(at.flow.port);
         let is_register = at.message.method() == Method::Register;
         let is_known = opening.subscriber.is_some() || is_register || calls_for_help;

@@ -11,6 +11,7 @@ use map::types::{
     LocationInfoWithLmsi, RoutingInfoForSmArg, RoutingInfoForSmRes, SendRoutingInfoArg,
     SendRoutingInfoRes,
 };
+use sccp::codec::{Address, Digits};
 use std::sync::Arc;
 use tcap::codec::{InvokeProblem, Problem};
 
@@ -25,15 +26,28 @@ const VERSION: u8 = 3;
 /// Octets of an ISDN-AddressString, at most.
 const ISDN_OCTETS_MAX: usize = 9;
 
-/// Answers from a table of subscribers.
+/// Answers from a table of subscribers, those who may ask.
 #[derive(Debug, Clone)]
-pub struct Hlr(Arc<Subscribers>);
+pub struct Hlr {
+    subscribers: Arc<Subscribers>,
+    answers_all: bool,
+    allowed: Vec<Digits>,
+}
 
 impl Hlr {
-    /// One with these subscribers.
+    /// One with these subscribers, which those may ask for whose titles begin with one of
+    /// `allowed`; `*`: anybody.
     #[must_use]
-    pub const fn new(subscribers: Arc<Subscribers>) -> Self {
-        Self(subscribers)
+    pub fn new(subscribers: Arc<Subscribers>, allowed: &[String]) -> Self {
+        let answers_all = allowed.iter().any(|it| it == "*");
+        let allowed = allowed.iter().filter_map(|it| Digits::parse(it)).collect();
+        Self { subscribers, answers_all, allowed }
+    }
+
+    /// Whether who has that address may ask.
+    fn may_ask(&self, calling: &Address) -> bool {
+        let begins = |digits: Digits| self.allowed.iter().any(|it| digits.first(it.len()) == *it);
+        self.answers_all || calling.title.as_ref().is_some_and(|it| begins(it.digits))
     }
 
     /// What an invoke is answered with.
@@ -49,7 +63,7 @@ impl Hlr {
         };
         let Some(asked) = asked else { return reject(id, InvokeProblem::MistypedParameter) };
         let error = |code| Component::Error { id, code: Code::Local(code), parameter: None };
-        let Some(found) = self.0.of(asked) else { return error(UNKNOWN_SUBSCRIBER) };
+        let Some(found) = self.subscribers.of(asked) else { return error(UNKNOWN_SUBSCRIBER) };
         let is_for_sm = code == Code::Local(SEND_ROUTING_INFO_FOR_SM);
         let result = match (is_for_sm, found.msc(), found.msrn()) {
             (true, Some(msc), _) => for_short_messages(found, msc),
@@ -63,7 +77,11 @@ impl Hlr {
 
 impl Service for Hlr {
     fn indicated(&mut self, _now: Time, it: Indication, wants: &mut Vec<Request>) {
-        let Indication::Begin { dialogue, portion, .. } = it else { return };
+        let Indication::Begin { dialogue, calling, portion, .. } = it else { return };
+        if !self.may_ask(&calling) {
+            let portion = Portion::default();
+            return wants.push(Request::UAbort { dialogue, portion });
+        }
         // A context of another version is refused, with the one that may be asked for.
         if let Some(context) = &portion.context
             && let Some((version, before)) = context.split_last()
@@ -129,13 +147,13 @@ mod tests {
     use super::*;
     use crate::Speech;
     use crate::json::shown;
-    use sccp::codec::Address;
+    use sccp::codec::Title;
 
-    fn hlr() -> Hlr {
+    fn hlr(allowed: &str) -> Hlr {
         let text = "msisdn,imsi,msc,msrn\n\
             447700900123,234150000000123,447700000001,447700800001\n\
             447700900124,234150000000124,,\n";
-        Hlr::new(Arc::new(Subscribers::parse(text).unwrap()))
+        Hlr::new(Arc::new(Subscribers::parse(text).unwrap()), &[allowed.to_owned()])
     }
 
     fn begun(context: map::Context, version: u8, components: Vec<Component>) -> Vec<Request> {
@@ -145,7 +163,7 @@ mod tests {
         let (called, calling) = (nobody, nobody);
         let it = Indication::Begin { dialogue: 7, called, calling, is_again: false, portion };
         let mut wants = Vec::new();
-        hlr().indicated(Time::ZERO, it, &mut wants);
+        hlr("*").indicated(Time::ZERO, it, &mut wants);
         wants
     }
 
@@ -210,5 +228,29 @@ mod tests {
         let wants = begun(sm, 2, vec![asked(SEND_ROUTING_INFO_FOR_SM, 0x32)]);
         let [Request::UAbort { dialogue: 7, portion }] = &*wants else { panic!("{wants:?}") };
         assert_eq!(portion.context.as_deref(), Some(&sm.oid(VERSION)[..]));
+    }
+
+    #[test]
+    fn who_has_no_title_that_is_allowed_is_told_nothing() {
+        let nobody = Address::subsystem(None, 6);
+        let titled = |digits| {
+            let title = Some(Title::e164(Digits::parse(digits).unwrap()));
+            Address { title, ..nobody }
+        };
+        let is_told = |allowed: &str, calling: Address| {
+            let components = vec![asked(SEND_ROUTING_INFO_FOR_SM, 0x32)];
+            let portion = Portion::of(components);
+            let (called, is_again, mut wants) = (nobody, false, Vec::new());
+            let it = Indication::Begin { dialogue: 7, called, calling, is_again, portion };
+            hlr(allowed).indicated(Time::ZERO, it, &mut wants);
+            match &*wants {
+                [Request::End { .. }] => true,
+                [Request::UAbort { dialogue: 7, .. }] => false,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(is_told("4478", titled("447800")) && is_told("4478", titled("4478")));
+        assert!(!is_told("4478", titled("447900")) && !is_told("4478", titled("447")));
+        assert!(!is_told("4478", nobody) && is_told("*", nobody));
     }
 }

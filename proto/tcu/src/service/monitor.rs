@@ -32,14 +32,18 @@ impl Service for Monitor {
             return;
         }
         let (Some(dialogue), Some(portion)) = (it.dialogue(), it.portion()) else { return };
+        // One message is answered by one: who sends it has said where that goes.
+        let (mut answers, mut is_asked) = (Vec::new(), false);
         for component in &portion.components {
             let Component::Invoke { id, code, parameter, .. } = component else { continue };
             match code {
+                Code::Local(INITIAL_DP) if is_asked => {
+                    answers.push(reject(*id, InvokeProblem::ResourceLimitation));
+                }
                 Code::Local(INITIAL_DP) => {
-                    let asks =
-                        vec![invoke(1, REQUEST_REPORT, Some(events())), invoke(2, CONTINUE, None)];
-                    let portion = Portion::of(asks);
-                    wants.push(Request::Continue { dialogue, state: None, portion });
+                    is_asked = true;
+                    answers.push(invoke(1, REQUEST_REPORT, Some(events())));
+                    answers.push(invoke(2, CONTINUE, None));
                 }
                 Code::Local(EVENT_REPORT) => match event(parameter.as_ref()) {
                     Some(O_DISCONNECT) => {
@@ -48,10 +52,14 @@ impl Service for Monitor {
                         return;
                     }
                     Some(_) => {}
-                    None => wants.push(reject(dialogue, *id, InvokeProblem::MistypedParameter)),
+                    None => answers.push(reject(*id, InvokeProblem::MistypedParameter)),
                 },
-                _ => wants.push(reject(dialogue, *id, InvokeProblem::UnrecognizedOperation)),
+                _ => answers.push(reject(*id, InvokeProblem::UnrecognizedOperation)),
             }
+        }
+        if !answers.is_empty() {
+            let portion = Portion::of(answers);
+            wants.push(Request::Continue { dialogue, state: None, portion });
         }
     }
 }
@@ -61,9 +69,8 @@ fn invoke(id: i8, code: i64, parameter: Option<Bytes>) -> Component {
     Component::Invoke { id, linked: None, code, parameter, class: None, time_ms: None }
 }
 
-fn reject(dialogue: u64, id: i8, problem: InvokeProblem) -> Request {
-    let rejected = Component::Reject { id: Some(id), problem: Problem::Invoke(problem) };
-    Request::Continue { dialogue, state: None, portion: Portion::of(vec![rejected]) }
+const fn reject(id: i8, problem: InvokeProblem) -> Component {
+    Component::Reject { id: Some(id), problem: Problem::Invoke(problem) }
 }
 
 /// What the call reports.
@@ -118,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_ends_the_dialogue_and_what_is_not_understood_is_rejected() {
+    fn a_release_ends_the_dialogue_and_what_is_not_understood_is_rejected_by_one_message() {
         let report = |event: u8| {
             let octets = Bytes::copy_from_slice(&[0x30, 3, 0x80, 1, event]);
             told(vec![invoke(2, EVENT_REPORT, Some(octets))])
@@ -126,11 +133,22 @@ mod tests {
         assert_eq!(report(7), []);
         assert!(matches!(*report(9), [Request::End { dialogue: 7, is_prearranged: true, .. }]));
         let rejected = told(vec![invoke(2, EVENT_REPORT, None), invoke(3, 99, None)]);
-        let problems = rejected.iter().map(|it| match it.portion().map(|it| &*it.components) {
-            Some([Component::Reject { problem: Problem::Invoke(it), .. }]) => *it,
+        let [Request::Continue { dialogue: 7, portion, .. }] = &*rejected else {
+            panic!("{rejected:?}")
+        };
+        let problems = portion.components.iter().map(|it| match it {
+            Component::Reject { problem: Problem::Invoke(it), .. } => *it,
             other => panic!("{other:?}"),
         });
         let wanted = [InvokeProblem::MistypedParameter, InvokeProblem::UnrecognizedOperation];
         assert_eq!(problems.collect::<Vec<_>>(), wanted);
+    }
+
+    #[test]
+    fn a_call_that_begins_many_times_in_one_message_is_monitored_once() {
+        let wants = told((0..100).map(|id| invoke(id, INITIAL_DP, None)).collect());
+        let [Request::Continue { portion, .. }] = &*wants else { panic!("{wants:?}") };
+        let asks = portion.components.iter().filter(|it| matches!(it, Component::Invoke { .. }));
+        assert_eq!((asks.count(), portion.components.len()), (2, 101));
     }
 }

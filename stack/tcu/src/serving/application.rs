@@ -82,6 +82,10 @@ pub struct Application {
     /// every commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Digits with one of which the calling titles of those begin who may ask `service = "hlr"`,
+    /// `*` for anybody; empty: nobody may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<String>,
     /// Those of that file.
     #[serde(skip)]
     pub subscribers: Arc<Subscribers>,
@@ -200,7 +204,7 @@ impl Application {
     pub fn inside(&self) -> Option<Box<dyn Service + Send>> {
         Some(match self.service? {
             Inside::Echo => Box::new(Echo),
-            Inside::Hlr => Box::new(Hlr::new(Arc::clone(&self.subscribers))),
+            Inside::Hlr => Box::new(Hlr::new(Arc::clone(&self.subscribers), &self.allowed)),
             Inside::Monitor => Box::new(Monitor),
         })
     }

@@ -23,6 +23,7 @@ impl Application {
 
     /// What instances alone have, a service inside has not; an HLR has its file.
     fn validate_inside(&self, at: &str, issues: &mut Vec<Issue>) {
+        self.validate_allowed(at, issues);
         let Some(service) = self.service else {
             if self.file.is_some() {
                 let hint = "add service = \"hlr\"";
@@ -48,6 +49,24 @@ impl Application {
                 issues.push(Issue::new(format!("{at}.file"), "this service has no file", hint));
             }
             _ => {}
+        }
+    }
+
+    /// An HLR says who may ask it.
+    fn validate_allowed(&self, at: &str, issues: &mut Vec<Issue>) {
+        let is_hlr = self.service == Some(Inside::Hlr);
+        let at = format!("{at}.allowed");
+        if is_hlr && self.allowed.is_empty() {
+            let hint = "write what titles of those begin with who may, as in [\"447800\"]";
+            issues.push(Issue::new(&*at, "nobody may ask this HLR", hint));
+        } else if !is_hlr && !self.allowed.is_empty() {
+            let hint = "leave it out: `hlr` has it";
+            issues.push(Issue::new(&*at, "nobody is held against it", hint));
+        }
+        let is_title = |it: &str| !it.is_empty() && Digits::parse(it).is_some();
+        for (n, it) in self.allowed.iter().enumerate().filter(|it| it.1 != "*" && !is_title(it.1)) {
+            let hint = "write 1 to 32 digits that titles begin with, or *";
+            issues.push(Issue::new(format!("{at}[{n}]"), format!("`{it}` is no title"), hint));
         }
     }
 

@@ -60,7 +60,7 @@ fn number(place: &str) -> Option<usize> {
 }
 
 fn read(directory: &Path, name: &str) -> Result<RuleFile, (String, String)> {
-    let (shown, text) = files::text(directory, name, "name a file of rules")?;
+    let (shown, text) = files::text(directory, name, files::OCTETS_MAX, "name a file of rules")?;
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(0, |at| text[..at.start.min(text.len())].lines().count());
         (format!("{shown}, line {line}: {}", error.message()), String::new())
