@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lost_has_its_place_and_its_reason() {
+        let rows = [
+            json!({"node": "ip4-lookup", "port": null, "reason": "no route", "packets": 3}),
+            json!({"node": null, "port": "ge0", "reason": "queue full", "packets": 12}),
+        ];
+        let shown = table(&LOOK, &rows, &DROPS);
+        let words = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let wanted = [
+            vec!["NODE", "PORT", "REASON", "PACKETS"],
+            vec!["ip4-lookup", "no", "route", "3"],
+            vec!["ge0", "queue", "full", "12"],
+        ];
+        assert_eq!(words.collect::<Vec<_>>(), wanted, "{shown}");
+    }
+
+    #[test]
     fn ports_neighbours_and_summaries_are_rows() {
         let row = json!({"function": "pe1", "forwarder": "controlled", "ports": 2, "ports_up": 2,
             "interfaces": 3, "vrfs": 1, "cross_connects": 0, "bridges": 0, "routes": 4,
