@@ -127,9 +127,16 @@ pub fn passwords(directory: &Path, name: &str) -> Result<Vec<Password>, Unusable
 /// # Errors
 /// It cannot be read, or others than its owner may read it.
 pub fn text(directory: &Path, name: &str) -> Result<String, Unusable> {
+    text_of(directory, name, "openssl rand -base64 32")
+}
+
+/// The text of such a file, which `make` makes: commands of which the last one prints it.
+///
+/// # Errors
+/// As for [`text`].
+pub fn text_of(directory: &Path, name: &str, make: &str) -> Result<String, Unusable> {
     let path = located(directory, name);
-    let unreadable =
-        |error: io::Error| Unusable::unread(directory, name, &error, "openssl rand -base64 32");
+    let unreadable = |error: io::Error| Unusable::unread(directory, name, &error, make);
     let file = File::open(&path).map_err(unreadable)?;
     let mode = file.metadata().map_err(unreadable)?.permissions().mode();
     if mode & OTHERS != 0 {

@@ -251,9 +251,12 @@ impl StoreKeys {
     }
 }
 
+/// What makes the file of a password: the ring has it, a new one would not be let in.
+const TYPED: &str = r#"read -rsp "the ring's password: " it; echo "$it""#;
+
 /// The first line of a file, whatever its length: a ring makes its own rules for passwords.
 fn password(directory: &Path, name: &str) -> Result<Password, keys::Unusable> {
-    let text = keys::text(directory, name)?;
+    let text = keys::text_of(directory, name, TYPED)?;
     Ok(Password::new(text.lines().next().unwrap_or_default()))
 }
 
@@ -291,6 +294,14 @@ mod tests {
         assert_eq!(tls("tls_roots = \"r\"\ntls_certificate = \"c\"\ntls_key = \"k\""), [""; 0]);
         assert_eq!(tls("tls_roots = \"r\"\ntls_key = \"k\""), ["tls_certificate"]);
         assert_eq!(tls("tls_certificate = \"c\"\ntls_key = \"k\""), ["tls_certificate"]);
+    }
+
+    #[test]
+    fn a_password_that_lacks_is_the_rings_and_no_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let unusable = password(folder.path(), "key").unwrap_err().to_string();
+        let command = format!("(umask 077; {TYPED} > {})", folder.path().join("key").display());
+        assert!(unusable.ends_with(&command) && !unusable.contains("openssl"), "{unusable}");
     }
 
     #[test]

@@ -19,6 +19,8 @@ const CROWDED: Duration = Duration::from_secs(1);
 const APART: Duration = Duration::from_millis(5);
 /// Why a message waits that found no next hop.
 pub const UNROUTED: &str = "no next hop takes it";
+/// Why a message waits whose attempt failed before this node had it: its reason is not stored.
+pub const TRIED: &str = "tried in vain before a restart, or by another node";
 
 /// A message that the centre has taken: a TPDU as it is delivered, and what is known besides.
 #[derive(Clone, PartialEq, Eq)]
@@ -217,7 +219,11 @@ impl Centre {
             is_reachable: false,
             due,
             failures,
-            why: if is_unrouted { UNROUTED } else { "it is due" },
+            why: match (is_unrouted, failures) {
+                (true, _) => UNROUTED,
+                (false, 0) => "it is due",
+                (false, _) => TRIED,
+            },
         });
         queue.numbers.push_back(number);
         if queue.is_under_way || !is_new && retry.is_some() {
@@ -630,6 +636,21 @@ mod tests {
         assert_eq!((other.ready(at(2)), why), (None, Some(UNROUTED)));
         assert_eq!(other.next_hop(at(2)), core::slice::from_ref(&to));
         assert_eq!((other.retry(&to), other.ready(at(2))), (None, Some(to)));
+    }
+
+    #[test]
+    fn what_was_tried_in_vain_elsewhere_is_not_said_to_be_due() {
+        let (mut one, to) = (centre(), Msisdn::of("491").unwrap());
+        let place = one.reserve(&to, None, at(1)).unwrap();
+        one.insert(place, stored(&to, at(999)), at(1));
+        one.ready(at(1)).unwrap();
+        one.postponed(&to, at(1), "absent");
+        for (retry, why) in [(one.retry(&to), TRIED), (None, "it is due")] {
+            let mut other = centre();
+            other.restore(place, stored(&to, at(999)), at(2), retry);
+            assert_eq!(other.pending().next().map(|it| it.why), Some(why));
+            assert_eq!(other.ready(at(2)).is_none(), retry.is_some());
+        }
     }
 
     #[test]

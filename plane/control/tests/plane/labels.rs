@@ -396,3 +396,20 @@ fn what_the_control_sends_behind_its_own_label_goes_the_way_of_that_label() {
     let left = world.inject(0, nodes::inject::BEHIND_LABELS, &behind(7_777, 255));
     assert_eq!(left.sent.len(), 0);
 }
+
+#[test]
+fn a_trace_has_the_label_that_came_off_and_none_of_what_is_below() {
+    let pop = LabelAction::PopVrf { vrf: 7, tunnel: Tunnel::Pipe };
+    let mut world = with_labels(&[push(&[200])], &[(100, FORWARD(10)), (101, pop)]);
+    let packet = udp4("10.9.9.9", "192.0.2.8", 50, 60);
+    let mut noted = |stack: Stack<'_>| {
+        world.graph.trace(graph::Choice { packets: 1, ..graph::Choice::default() });
+        world.send(0, &labelled(stack, &packet));
+        let steps = world.graph.traced()[0].iter();
+        let mut notes = steps.filter(|step| step.node == "mpls-input" && !step.note.is_empty());
+        notes.next().map(|step| step.note.clone()).unwrap_or_default()
+    };
+    assert_eq!(noted(&[(101, 0, true, 64)]), "vrf 7 last off: label 101 ttl 64");
+    assert_eq!(noted(&[(100, 0, true, 64)]), "out 2");
+    assert_eq!(noted(&[(999, 0, true, 9)]), "now first: label 999 ttl 9");
+}

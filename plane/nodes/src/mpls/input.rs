@@ -136,11 +136,21 @@ impl Node for MplsInput {
     }
 
     fn trace(&self, packets: &Pool, slot: Slot, note: &mut String) {
-        if let Some(entry) = Entry::at(packets.bytes(slot)) {
-            use std::fmt::Write;
-            // Writing to a string does not fail.
-            let _ = write!(note, "now first: label {} ttl {}", entry.label(), entry.ttl());
-        }
+        use std::fmt::Write;
+        let meta = packets.meta(slot);
+        let said = |entry: Entry| format!("label {} ttl {}", entry.label(), entry.ttl());
+        let off = usize::from(meta.offset).checked_sub(ENTRY);
+        let off = off.and_then(|at| Entry::at(packets.cell(slot).get(at..)?));
+        let first = Entry::at(packets.bytes(slot));
+        // What was forwarded has a frame's header there, and a frame has no network header. Before
+        // a first label stands its EtherType, 0x8847, which has no bottom of the stack.
+        let _ = match (meta.l3, off.filter(|entry| entry.is_bottom()), first) {
+            (0, ..) if meta.flags & frame::FROM_PSEUDOWIRE != 0 => write!(note, "frame"),
+            (0, ..) => write!(note, "out {}", meta.transmit),
+            (_, Some(off), _) => write!(note, "vrf {} last off: {}", meta.vrf, said(off)),
+            (_, None, Some(first)) => write!(note, "now first: {}", said(first)),
+            (_, None, None) => Ok(()),
+        };
     }
 }
 
