@@ -162,7 +162,7 @@ impl Node {
         if let Some(count) = lock(&self.shared.refusals).last(self.shared.now()) {
             let text = format!(
                 "{count} datagrams of late were not sealed by the other node: it has another key, \
-                 or somebody forges them"
+                 or the `node` of this one, or somebody forges them"
             );
             alarm("replica-refuses", "major", text);
         }

@@ -17,6 +17,12 @@ const LINGER: Duration = Duration::from_secs(2);
 /// A connection that we opened and that ends within this time, without a word, was refused.
 const QUICK_END: Duration = Duration::from_secs(1);
 
+/// The far end has closed a connection.
+pub(crate) const CLOSED: &str = "the far end closed the connection";
+const RESET: &str = "the far end reset the connection";
+/// What is told of a connection that the far end ended without a word of why.
+pub const ENDED_THERE: [&str; 2] = [CLOSED, RESET];
+
 /// What a timer of the streams is for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Due {
@@ -195,8 +201,8 @@ impl Io {
 /// Why a connection that stood is gone.
 pub(crate) fn lost_words(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::ConnectionReset => "the far end reset the connection",
-        io::ErrorKind::BrokenPipe => "the far end closed the connection",
+        io::ErrorKind::ConnectionReset => RESET,
+        io::ErrorKind::BrokenPipe => CLOSED,
         io::ErrorKind::TimedOut => "the far end no longer answers",
         _ => "the connection broke",
     }

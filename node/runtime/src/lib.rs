@@ -49,6 +49,7 @@ pub use control::{Crashes, ShardState};
 pub use deferred::{DEFERRED_MAX, DEFERRED_TIME};
 pub use driver::Why;
 pub use driver::guard::{knows_authentication_option, knows_md5};
+pub use ending::ENDED_THERE;
 pub use error::RuntimeError;
 pub use function::{
     Answer, Answered, Ask, AskError, ChannelEvent, ChannelOrder, Diverted, Effects, Frame,

@@ -1,7 +1,7 @@
 //! Reading streams: bytes from the kernel, out of TLS, cut into messages, given to the function.
 
 use crate::connection::{Connection, Partial, Phase};
-use crate::ending::lost_words;
+use crate::ending::{CLOSED, lost_words};
 use crate::engine::Engine;
 use crate::function::{Frame, Function};
 use crate::handshake::words;
@@ -147,7 +147,7 @@ impl Reader {
         let start = connection.partial.octets.len();
         let (count, arrived_ns) = match tcp::read_stamped(stream, &mut self.raw[start..]) {
             Ok(None) => return Outcome::Nothing,
-            Ok(Some((0, _))) => return Outcome::Ended("the far end closed the connection"),
+            Ok(Some((0, _))) => return Outcome::Ended(CLOSED),
             Ok(Some(read)) => read,
             Err(error) => return Outcome::Ended(lost_words(&error)),
         };
@@ -172,7 +172,7 @@ impl Reader {
         let ((count, arrived_ns), mut ended) =
             match tcp::read_stamped(stream, &mut self.raw[start..]) {
                 Ok(None) => ((0, None), None),
-                Ok(Some((0, _))) => ((0, None), Some("the far end closed the connection")),
+                Ok(Some((0, _))) => ((0, None), Some(CLOSED)),
                 Ok(Some(read)) => (read, None),
                 Err(error) => return Outcome::Ended(lost_words(&error)),
             };
@@ -183,7 +183,7 @@ impl Reader {
         let result = connection.wire(|wire| session.process(bytes, plain, wire));
         connection.session = Some(session);
         match result {
-            Ok(Progress::Closed) => ended = ended.or(Some("the far end closed the connection")),
+            Ok(Progress::Closed) => ended = ended.or(Some(CLOSED)),
             Ok(_) => {}
             Err(error) => ended = Some(words(&error)),
         }

@@ -4,12 +4,12 @@
 use crate::Speaker;
 use crate::config::{PEERS_MAX, PeerSettings};
 use crate::effects::Out;
-use crate::peers::{Ending, Peer};
-use crate::refusals::Refusal;
+use crate::peers::{Ending, Peer, ToldBy};
+use crate::refusals::{FRESH, Refusal};
 use bgp::{ConnectionId, In};
 use machine::Time;
 use rib::PeerId;
-use runtime::{Effects, Flow};
+use runtime::{ENDED_THERE, Effects, Flow};
 use std::net::IpAddr;
 
 /// Of the places of a group, the neighbours of one IPv6 /64 hold this part at most without having
@@ -90,12 +90,13 @@ impl Speaker {
         }
         if let Some(id) = self.peers.of_connection(flow.conn) {
             let connection = ConnectionId(flow.conn.0);
+            let was_up = self.peers.get(id).is_some_and(|peer| peer.up == Some(connection));
             self.peers.disconnect(id, connection);
-            self.note(now, id, why.to_owned());
+            self.note_lost(now, id, why, was_up);
             return self.tell(now, id, In::Closed(connection), out);
         }
         if let Some(id) = self.peers.of_target(flow) {
-            self.note(now, id, why.to_owned());
+            self.note_lost(now, id, why, false);
             self.tell(now, id, In::ConnectFailed, out);
         }
     }
@@ -140,8 +141,24 @@ impl Speaker {
 
     /// Remembers what was said when something ended.
     pub(crate) fn note(&mut self, now: Time, id: PeerId, text: String) {
+        self.note_of(now, id, text, ToldBy::Other);
+    }
+
+    pub(crate) fn note_of(&mut self, now: Time, id: PeerId, text: String, told_by: ToldBy) {
         if let Some(peer) = self.peers.get_mut(id) {
-            peer.ending = Some(Ending { at: now, text });
+            (peer.ending, peer.told_by) = (Some(Ending { at: now, text }), told_by);
+        }
+    }
+
+    /// Remembers what the transport says of a lost connection. That the far end ended one over
+    /// which no session stood says less than the NOTIFICATION before: an end that waits after an
+    /// error refuses connections (RFC 4271 §8.2.2, Idle).
+    fn note_lost(&mut self, now: Time, id: PeerId, why: &str, was_up: bool) {
+        let Some(peer) = self.peers.get(id) else { return };
+        let is_fresh = peer.ending.as_ref().is_some_and(|it| now.since(it.at) < FRESH);
+        let is_told = is_fresh && peer.told_by == ToldBy::Notification;
+        if was_up || !is_told || !ENDED_THERE.contains(&why) {
+            self.note(now, id, why.to_owned());
         }
     }
 }

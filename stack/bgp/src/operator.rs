@@ -86,7 +86,7 @@ impl Speaker {
     ) {
         let Some(connection) = self.peers.get(id).and_then(|peer| peer.up) else { return };
         self.counts.offended += 1;
-        self.note(now, id, format!("it offended: {}", violation.malformed));
+        self.offended(now, id, violation);
         let mut data = Vec::new();
         violation.write_data(message, &mut data);
         self.tell(now, id, In::Refuse(connection, violation.notice, data), out);

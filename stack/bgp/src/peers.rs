@@ -37,6 +37,17 @@ pub struct Ending {
     pub text: String,
 }
 
+/// What says why a session or a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToldBy {
+    /// A violation that is not answered yet.
+    Offence,
+    /// A NOTIFICATION, of either end.
+    Notification,
+    /// The transport, or somebody here.
+    Other,
+}
+
 /// A TCP connection of a peer.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -73,6 +84,8 @@ pub struct Peer {
     pub held: Option<Held>,
     /// How its last session or connection ended.
     pub ending: Option<Ending>,
+    /// What says so.
+    pub(crate) told_by: ToldBy,
     /// UPDATEs that offended without ending the session.
     pub tolerated: u64,
     /// The last of them.
@@ -111,6 +124,7 @@ impl Peer {
             since: now,
             held,
             ending: None,
+            told_by: ToldBy::Other,
             tolerated: 0,
             violation: None,
             warned: FamilySet::EMPTY,

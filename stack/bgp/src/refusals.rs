@@ -10,9 +10,9 @@ use std::net::IpAddr;
 /// Addresses that are remembered at most, of peers and of others; the one that was silent for
 /// longest goes.
 const ADDRESSES_MAX: usize = 64;
-/// What was refused counts for so long: longer than a peer waits between two attempts
-/// (ConnectRetryTime, RFC 4271 §10).
-const FRESH: Duration = Duration::from_secs(180);
+/// What was refused, and a NOTIFICATION, counts for so long: longer than a peer waits between two
+/// attempts (ConnectRetryTime, RFC 4271 §10).
+pub(crate) const FRESH: Duration = Duration::from_secs(180);
 /// What the kernel tells where it looks at signatures.
 const UNPROVEN: &str = "segments with a wrong or no password came to this machine";
 /// From then on it is said how old a reason is.

@@ -3,11 +3,11 @@
 use crate::Speaker;
 use crate::config::PeerSettings;
 use crate::effects::{Ended, Established, Out as Event, Sent};
-use crate::peers::{Held, Peer};
+use crate::peers::{Held, Peer, ToldBy};
 use crate::policy_table::{PolicyBinding, PolicyTable};
-use bgp::codec::{Asn, EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages, Notice};
+use bgp::codec::{Asn, Data, EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages, Notice, Violation};
 use bgp::family::FamilySet;
-use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out};
+use bgp::{Cause, ConnectionId, In, Indication, Negotiated, Out, PeerAs};
 use bytes::Bytes;
 use machine::{Machine, Time};
 use rib::{Kind, Neighbour, PeerId};
@@ -156,7 +156,7 @@ impl Speaker {
             }
             Indication::Offended(violation) => {
                 self.counts.offended += 1;
-                self.note(now, id, format!("it offended: {}", violation.malformed));
+                self.offended(now, id, &violation);
             }
             Indication::Refresh(family, kind) => {
                 self.counts.refreshes += 1;
@@ -263,8 +263,9 @@ impl Speaker {
         let text = match cause {
             Cause::Sent(notice) => {
                 // What offended says more than what was answered.
-                let offended = self.peers.get(id).and_then(|it| it.ending.as_ref());
-                let same = offended.filter(|it| it.at == now && it.text.starts_with("it offended"));
+                let peer = self.peers.get(id).filter(|it| it.told_by == ToldBy::Offence);
+                let offended = peer.and_then(|it| it.ending.as_ref());
+                let same = offended.filter(|it| it.at == now);
                 match same {
                     Some(same) => format!("sent {notice} ({})", same.text),
                     None => format!("sent {notice}"),
@@ -276,7 +277,31 @@ impl Speaker {
             Cause::Lost => return,
             Cause::Replaced => "the peer opened another connection".to_owned(),
         };
-        self.note(now, id, text);
+        let told_by = match cause {
+            Cause::Sent(_) | Cause::Received(..) => ToldBy::Notification,
+            Cause::Lost | Cause::Replaced => ToldBy::Other,
+        };
+        self.note_of(now, id, text, told_by);
+    }
+
+    /// Remembers what a peer sent that it must not; the NOTIFICATION follows.
+    pub(crate) fn offended(&mut self, now: Time, id: PeerId, violation: &Violation) {
+        let Some(peer) = self.peers.get(id) else { return };
+        let settings = peer.session.settings();
+        let text = match violation.data {
+            Data::OfAs(theirs) => {
+                let ours = settings.offer.asn;
+                let wanted = match settings.peer_as {
+                    PeerAs::Is(asn) => format!("here its `asn` is {asn}"),
+                    PeerAs::Internal => format!("here it is to be of our AS, {ours}"),
+                    PeerAs::External => format!("here it is to be of another AS than {ours}"),
+                    PeerAs::Any => format!("our AS is {ours}"),
+                };
+                format!("it says AS {theirs}, {wanted}")
+            }
+            _ => format!("it offended: {}", violation.malformed),
+        };
+        self.note_of(now, id, text, ToldBy::Offence);
     }
 }
 

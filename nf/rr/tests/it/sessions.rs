@@ -97,7 +97,7 @@ fn a_peer_of_another_as_hears_that_its_as_is_wrong() {
     assert_eq!(notice.to_string(), "OPEN Message Error: Bad Peer AS");
     let row = world.row("a");
     let why = row["why"].as_str().unwrap();
-    assert!(why.contains("Bad Peer AS") && why.contains("the AS is not"), "{why}");
+    assert!(why.contains("Bad Peer AS") && why.contains("it says AS 65001"), "{why}");
     assert_eq!(world.metric("rr_sessions_failed_total"), 1);
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with a message, and how it is answered (RFC 7606 §2).
 
+use super::Asn;
 use super::notification::Notice;
 use super::offer::write_multiprotocol;
 use crate::family::{Family, FamilySet};
@@ -33,6 +34,8 @@ pub enum Data {
     Word(u16),
     /// The capabilities that say these families.
     Families(FamilySet),
+    /// Nothing, of an OPEN of that AS: RFC 4271 §6.2 has no data for it.
+    OfAs(Asn),
 }
 
 /// One violation of a peer.
@@ -74,7 +77,7 @@ impl Violation {
     /// Appends the Data field of the NOTIFICATION about `message`.
     pub fn write_data(&self, message: &[u8], out: &mut Vec<u8>) {
         match self.data {
-            Data::None => {}
+            Data::None | Data::OfAs(_) => {}
             Data::Message(at, length) => {
                 let from = usize::from(at).min(message.len());
                 let to = (from + usize::from(length)).min(message.len());

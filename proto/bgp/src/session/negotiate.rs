@@ -67,7 +67,8 @@ fn check(settings: &Settings, open: &Open, peering: Peering) -> Result<(), Viola
     let (ours, theirs) = (&settings.offer, &open.offer);
     if !settings.peer_as.admits(theirs.asn, ours.asn) {
         let what = "the AS is not the one that is configured";
-        return Err(violation(OpenError::BadPeerAs, 20, what, "RFC 4271 §6.2"));
+        let violation = violation(OpenError::BadPeerAs, 20, what, "RFC 4271 §6.2");
+        return Err(violation.with(Data::OfAs(theirs.asn)));
     }
     if theirs.asn == ours.asn && theirs.identifier == ours.identifier {
         let what = "the identifier is ours";

@@ -242,7 +242,7 @@ connect_retry_s = 10
     };
     let stranger = "connections from 10.0.0.2 were refused: no peer has that address";
     world.pass(SECOND * 30);
-    assert_eq!(why(&world, 0), Some(format!("it was closed; {stranger}")));
+    assert_eq!(why(&world, 0), Some(format!("the far end closed the connection; {stranger}")));
     // Whoever carries connections says what is not proven by an address of the peer.
     for (refusal, text) in [
         (Refusal::WrongPassword, "segments with a wrong password come from its address"),
@@ -265,4 +265,51 @@ connect_retry_s = 10
     let fresh = why(&world, 0).unwrap();
     world.pass(SECOND * 300);
     assert_eq!(why(&world, 0), Some(format!("{fresh} (5 min ago)")));
+}
+
+#[test]
+fn a_wrong_as_is_what_both_ends_say_while_connections_end_without_a_word() {
+    let a = r#"
+asn = 65000
+identifier = "10.0.0.1"
+listen = ["10.0.0.1"]
+[[peer]]
+name = "b"
+address = "10.0.0.2"
+asn = 65009
+passive = true
+"#;
+    let b = r#"
+asn = 65002
+identifier = "10.0.0.2"
+[[peer]]
+name = "a"
+address = "10.0.0.1"
+asn = 65000
+connect_retry_s = 2
+"#;
+    let mut world = World::new([a, b]);
+    let why = |world: &World, at: usize| {
+        let speaker = &world.sides[at].speaker;
+        let (_, peer) = speaker.peers().iter().next().unwrap();
+        speaker.why(world.now, peer).unwrap_or_default()
+    };
+    let sent = "sent OPEN Message Error: Bad Peer AS (it says AS 65002, here its `asn` is 65009)";
+    let received = "received OPEN Message Error: Bad Peer AS";
+    let mut attempts = 0;
+    for _ in 0..60 {
+        let before = world.sides[1].speaker.counts().attempts;
+        world.pass(SECOND);
+        attempts += world.sides[1].speaker.counts().attempts - before;
+        assert!(why(&world, 0).starts_with(sent), "{}", why(&world, 0));
+        assert!(why(&world, 1).starts_with(received), "{}", why(&world, 1));
+    }
+    assert!(attempts > 2, "some of them were closed without a word: {attempts}");
+    // Nothing but closed connections for long: then that is the reason.
+    let nobody = a.replace("10.0.0.2", "10.0.0.9");
+    world.configure(0, &nobody);
+    world.pass(SECOND * 120);
+    assert!(why(&world, 1).starts_with(received), "{}", why(&world, 1));
+    world.pass(SECOND * 120);
+    assert_eq!(why(&world, 1), "the far end closed the connection");
 }

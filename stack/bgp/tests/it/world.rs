@@ -247,7 +247,9 @@ impl World {
             match what {
                 What::Octets(flow, bytes) => self.octets(at, &flow, &bytes),
                 What::Up(flow) => self.step(at, In::Connected(flow), &[]),
-                What::Down(flow) => self.step(at, In::Lost(&flow, "it was closed"), &[]),
+                What::Down(flow) => {
+                    self.step(at, In::Lost(&flow, "the far end closed the connection"), &[])
+                }
                 What::Written(flow, octets) => self.step(at, In::Written(&flow, octets, 0), &[]),
             }
         }
