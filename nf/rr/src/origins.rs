@@ -253,7 +253,7 @@ impl Reflector {
 
     fn note_cache(&mut self, now: Time, id: CacheId, text: String) {
         if let Some(cache) = self.origins.caches.get_mut(usize::from(id.0)) {
-            cache.ending = Some(Ending { at: now, text });
+            cache.ending = Some(Ending::new(now, text));
         }
     }
 

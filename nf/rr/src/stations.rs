@@ -181,7 +181,7 @@ impl Reflector {
         let Some(at) = self.stations.of(flow) else { return };
         let station = &mut self.stations.all[at];
         let input = if station.flow.take().is_some() { In::Closed } else { In::ConnectFailed };
-        station.ending = Some(Ending { at: now, text: why.to_owned() });
+        station.ending = Some(Ending::new(now, why.to_owned()));
         station.tell(now, input);
         self.has_work = true;
     }
@@ -313,7 +313,7 @@ impl Reflector {
                 Out::Statistics => self.tell_statistics(now, at),
                 Out::Overflowed => {
                     let text = "it read too slowly".to_owned();
-                    station.ending = Some(Ending { at: now, text });
+                    station.ending = Some(Ending::new(now, text));
                     self.metrics.add(Metric::StationsSlow, 1);
                 }
             }

@@ -4,7 +4,7 @@
 use crate::Speaker;
 use crate::config::{PEERS_MAX, PeerSettings};
 use crate::effects::Out;
-use crate::peers::{Ending, Peer, ToldBy};
+use crate::peers::{Ending, EndingSource, Peer};
 use crate::refusals::{FRESH, Refusal};
 use bgp::{ConnectionId, In};
 use machine::Time;
@@ -141,12 +141,12 @@ impl Speaker {
 
     /// Remembers what was said when something ended.
     pub(crate) fn note(&mut self, now: Time, id: PeerId, text: String) {
-        self.note_of(now, id, text, ToldBy::Other);
+        self.note_of(now, id, text, EndingSource::Other);
     }
 
-    pub(crate) fn note_of(&mut self, now: Time, id: PeerId, text: String, told_by: ToldBy) {
+    pub(crate) fn note_of(&mut self, now: Time, id: PeerId, text: String, source: EndingSource) {
         if let Some(peer) = self.peers.get_mut(id) {
-            (peer.ending, peer.told_by) = (Some(Ending { at: now, text }), told_by);
+            peer.ending = Some(Ending { at: now, text, source });
         }
     }
 
@@ -155,8 +155,10 @@ impl Speaker {
     /// error refuses connections (RFC 4271 §8.2.2, Idle).
     fn note_lost(&mut self, now: Time, id: PeerId, why: &str, was_up: bool) {
         let Some(peer) = self.peers.get(id) else { return };
-        let is_fresh = peer.ending.as_ref().is_some_and(|it| now.since(it.at) < FRESH);
-        let is_told = is_fresh && peer.told_by == ToldBy::Notification;
+        let is_told = peer
+            .ending
+            .as_ref()
+            .is_some_and(|it| it.source == EndingSource::Notification && now.since(it.at) < FRESH);
         if was_up || !is_told || !ENDED_THERE.contains(&why) {
             self.note(now, id, why.to_owned());
         }

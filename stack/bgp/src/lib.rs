@@ -49,7 +49,7 @@ pub use departed::{DEPARTED_MAX, Departed};
 pub use effects::{Counts, Ended, Established, In, Out, PolicyChange, Sent};
 pub use framing::frame;
 pub use metrics::{PeerMetric, PeerMetrics, PeerTable, RouteCounts, peer_table};
-pub use peers::{Connection, Ending, Held, Peer, Peers};
+pub use peers::{Connection, Ending, EndingSource, Held, Peer, Peers};
 pub use policy_table::{PolicyTable, Validate};
 pub use refusals::Refusal;
 pub use speaker::Speaker;

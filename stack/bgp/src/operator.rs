@@ -98,7 +98,7 @@ impl Speaker {
         if let Some(peer) = self.peers.get_mut(id) {
             peer.tolerated += 1;
             let (approach, malformed) = (violation.approach.name(), violation.malformed);
-            peer.violation = Some(Ending { at: now, text: format!("{malformed}: {approach}") });
+            peer.violation = Some(Ending::new(now, format!("{malformed}: {approach}")));
         }
     }
 

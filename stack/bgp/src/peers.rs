@@ -35,11 +35,21 @@ pub struct Ending {
     pub at: Time,
     /// Why.
     pub text: String,
+    /// What says so.
+    pub source: EndingSource,
+}
+
+impl Ending {
+    /// One that no message of BGP says.
+    #[must_use]
+    pub const fn new(at: Time, text: String) -> Self {
+        Self { at, text, source: EndingSource::Other }
+    }
 }
 
 /// What says why a session or a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ToldBy {
+pub enum EndingSource {
     /// A violation that is not answered yet.
     Offence,
     /// A NOTIFICATION, of either end.
@@ -84,8 +94,6 @@ pub struct Peer {
     pub held: Option<Held>,
     /// How its last session or connection ended.
     pub ending: Option<Ending>,
-    /// What says so.
-    pub(crate) told_by: ToldBy,
     /// UPDATEs that offended without ending the session.
     pub tolerated: u64,
     /// The last of them.
@@ -124,7 +132,6 @@ impl Peer {
             since: now,
             held,
             ending: None,
-            told_by: ToldBy::Other,
             tolerated: 0,
             violation: None,
             warned: FamilySet::EMPTY,

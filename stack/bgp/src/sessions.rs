@@ -3,7 +3,7 @@
 use crate::Speaker;
 use crate::config::PeerSettings;
 use crate::effects::{Ended, Established, Out as Event, Sent};
-use crate::peers::{Held, Peer, ToldBy};
+use crate::peers::{EndingSource, Held, Peer};
 use crate::policy_table::{PolicyBinding, PolicyTable};
 use bgp::codec::{Asn, Data, EXTENDED_MESSAGE_BYTES_MAX, MessageType, Messages, Notice, Violation};
 use bgp::family::FamilySet;
@@ -263,9 +263,8 @@ impl Speaker {
         let text = match cause {
             Cause::Sent(notice) => {
                 // What offended says more than what was answered.
-                let peer = self.peers.get(id).filter(|it| it.told_by == ToldBy::Offence);
-                let offended = peer.and_then(|it| it.ending.as_ref());
-                let same = offended.filter(|it| it.at == now);
+                let last = self.peers.get(id).and_then(|it| it.ending.as_ref());
+                let same = last.filter(|it| it.source == EndingSource::Offence && it.at == now);
                 match same {
                     Some(same) => format!("sent {notice} ({})", same.text),
                     None => format!("sent {notice}"),
@@ -277,11 +276,11 @@ impl Speaker {
             Cause::Lost => return,
             Cause::Replaced => "the peer opened another connection".to_owned(),
         };
-        let told_by = match cause {
-            Cause::Sent(_) | Cause::Received(..) => ToldBy::Notification,
-            Cause::Lost | Cause::Replaced => ToldBy::Other,
+        let source = match cause {
+            Cause::Sent(_) | Cause::Received(..) => EndingSource::Notification,
+            Cause::Lost | Cause::Replaced => EndingSource::Other,
         };
-        self.note_of(now, id, text, told_by);
+        self.note_of(now, id, text, source);
     }
 
     /// Remembers what a peer sent that it must not; the NOTIFICATION follows.
@@ -301,7 +300,7 @@ impl Speaker {
             }
             _ => format!("it offended: {}", violation.malformed),
         };
-        self.note_of(now, id, text, ToldBy::Offence);
+        self.note_of(now, id, text, EndingSource::Offence);
     }
 }
 

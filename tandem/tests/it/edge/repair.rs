@@ -108,8 +108,10 @@ fn a_link_that_is_cut_silently_costs_the_time_that_bfd_takes_to_notice() {
         scene.router.ip(&["link", "set", "dev", "m12", "nomaster"]).unwrap();
         // The row of the route is SPF's once that has run; the plane is told later.
         awaited("the repair", || scene.ctl(&["alarms"]).contains("igp-repair-in-use"));
-        let counters = scene.ctl(&["counters", "--name", "igp_repairs_total"]);
-        assert!(counters.contains("igp_repairs_total"), "{counters}");
+        awaited("the count", || {
+            let counters = scene.ctl(&["counters", "--name", "igp_repairs_total"]);
+            counters.contains("igp_repairs_total")
+        });
         pings.join().unwrap()
     });
     let lost = said.lines().find(|line| line.contains("packet loss")).unwrap_or_default();
